@@ -27,6 +27,7 @@ mod duplicates;
 mod same_jvm;
 mod shared_collections;
 
+use fathom_recording::quantity::whole;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -248,7 +249,7 @@ impl Clock<'_> {
             let Some(name) = names.first() else { continue };
             let more = match names.len() {
                 1 => String::new(),
-                n => format!(" (and {} more runs in it)", n - 1),
+                n => format!(" (and {} more runs in it)", whole(n - 1)),
             };
             warnings.push(format!(
                 "{name}{more}: {why}: not related in time to the other inputs; if you know, say --align \

@@ -4,6 +4,7 @@
 //! ([`crate::align`]). One bad input among good ones is reported and the rest is used; when nothing
 //! can be used, that is an error.
 
+use fathom_recording::quantity::whole;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -282,7 +283,7 @@ fn warn_of_siblings(item: &Item, format: &dyn Format, warnings: &mut Vec<String>
     if siblings > 0 {
         warnings.push(format!(
             "it looks like one of {} parts of a rotated log; name them all, or the directory, to have them read as one",
-            siblings + 1
+            whole(siblings + 1)
         ));
     }
 }

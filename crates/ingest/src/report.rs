@@ -1,5 +1,6 @@
 //! What became of each input, and why nothing could be read where that is so.
 
+use fathom_recording::quantity::whole;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -79,7 +80,7 @@ impl Report {
         unused.truncate(MOST_UNUSED);
         messages.extend(unused.into_iter().map(|error| format!("not used: {error}")));
         if more > 0 {
-            messages.push(format!("not used: {more} more files"));
+            messages.push(format!("not used: {} more files", whole(more)));
         }
         messages.extend(self.warnings.iter().cloned());
         messages

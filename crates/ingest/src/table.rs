@@ -15,6 +15,7 @@ mod shape;
 mod ticks;
 mod timestamps;
 
+use fathom_recording::quantity::whole;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
@@ -205,7 +206,11 @@ impl<'a> Reader<'a> {
             Check {
                 claim: "timestamps never go back".to_owned(),
                 holds: run.went_back == 0,
-                detail: format!("{} rows of {} go back and were skipped", run.went_back, run.tally.records),
+                detail: format!(
+                    "{} rows of {} go back and were skipped",
+                    whole(run.went_back),
+                    whole(run.tally.records)
+                ),
             },
         ]
     }

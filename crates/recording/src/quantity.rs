@@ -82,6 +82,11 @@ pub fn count(n: f64) -> String {
     grouped(n, 0)
 }
 
+/// The same of a whole number: what is counted has no sign.
+pub fn whole(n: impl TryInto<u64>) -> String {
+    count(n.try_into().unwrap_or(0) as f64)
+}
+
 /// A number in groups of three, with so many digits behind the point: "1,234.50".
 pub fn grouped(n: f64, digits: usize) -> String {
     let written = format!("{:.digits$}", n.abs());
@@ -114,6 +119,17 @@ pub fn timestamp(s: f64) -> String {
     if tenths % 10.0 == 0.0 { format!("{:.0}", tenths / 10.0 + 0.0) } else { format!("{:.1}", tenths / 10.0) }
 }
 
+/// The decimals of seconds that distinguish the ends of a window of so many: tenths, and more only
+/// where it is shorter than a second.
+pub fn window_digits(length_s: f64) -> usize {
+    match length_s {
+        s if s >= 1.0 => 1,
+        s if s >= 1e-2 => 3,
+        s if s >= 1e-5 => 6,
+        _ => 9,
+    }
+}
+
 /// A noun with its number: "1 pause", "3 pauses".
 pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as f64), if n == 1 { one } else { many })
@@ -122,6 +138,11 @@ pub fn plural(n: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_windows_shorter_than_a_second_have_more_than_tenths() {
+        assert_eq!([3_600.0, 1.0, 0.999, 0.02, 0.001, 1e-7].map(window_digits), [1, 1, 3, 3, 6, 9]);
+    }
 
     #[test]
     fn a_timestamp_just_before_zero_is_zero() {
@@ -188,6 +209,7 @@ mod tests {
     fn counts_are_grouped_by_three() {
         assert_eq!([7.0, 1234.0, 149110.0, -1234567.0].map(count), ["7", "1,234", "149,110", "-1,234,567"]);
         assert_eq!([1.25, 999.96, 4106.25].map(|n| grouped(n, 1)), ["1.2", "1,000.0", "4,106.2"]);
+        assert_eq!((whole(12_345_usize), whole(-1_i64)), ("12,345".into(), "0".into()));
         assert_eq!(plural(1, "pause", "pauses"), "1 pause");
     }
 }

@@ -3,6 +3,7 @@
 //! timestamps are local and their zone is not written or does not change.
 
 use fathom_recording::clock::{SECOND_NS, seconds};
+use fathom_recording::quantity::whole;
 
 /// Requests of one server seldom last longer: lines that are timestamped with the start of their
 /// request fall by as much.
@@ -47,7 +48,7 @@ impl ClockSetBack {
         let (line, by_ns) = self.first?;
         let more = match self.times {
             1 => String::new(),
-            times => format!(", and {} times more further on", times - 1),
+            times => format!(", and {} times more further on", whole(times - 1)),
         };
         Some(format!(
             "from line {line} on timestamps are {:.0} s earlier than those before{more}: the clock was set back (the end of summer \

@@ -13,6 +13,7 @@
 //! as plausible.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
+use fathom_recording::quantity::whole;
 
 use super::unit::Unit;
 
@@ -115,7 +116,8 @@ fn inferred(rows: &[Timed], resolution_ns: i64) -> (Option<Unit>, String) {
         return (None, "no request has a duration".to_owned());
     }
     if rows.len() < FEWEST {
-        let why = format!("durations have no unit, and {} requests are too few to infer it", rows.len());
+        let why =
+            format!("durations have no unit, and {} requests are too few to infer it", whole(rows.len()));
         return (None, why);
     }
     let units = [Unit::Seconds, Unit::Millis, Unit::Micros];
@@ -145,7 +147,10 @@ fn contradiction(rows: &[Timed], resolution_ns: i64, unit: Unit) -> Option<Strin
     let is_too_short = |row: &&Timed| row.answered && row.value > 0.0 && micros(row) < LEAST_MICROS;
     let too_short = rows.iter().filter(is_too_short).count();
     if too_short > 0 && too_short as f64 >= SHARE_OF_LESS * rows.len() as f64 {
-        return Some(format!("{too_short} requests would take less than {LEAST_MICROS} µs in {words}"));
+        return Some(format!(
+            "{} requests would take less than {LEAST_MICROS} µs in {words}",
+            whole(too_short)
+        ));
     }
     if median_ns > LONGEST_USUAL_NS {
         return Some(format!("half of the requests would take more than a minute in {words}"));
@@ -156,7 +161,7 @@ fn contradiction(rows: &[Timed], resolution_ns: i64, unit: Unit) -> Option<Strin
     let in_flight = [TimestampOf::Start, TimestampOf::End].map(|stamp| most_in_flight(rows, unit, stamp));
     let in_flight = in_flight.into_iter().min().unwrap_or(0);
     if in_flight > MOST_IN_FLIGHT {
-        return Some(format!("{in_flight} requests would be in flight at once in {words}"));
+        return Some(format!("{} requests would be in flight at once in {words}", whole(in_flight)));
     }
     let stamped = out_of_order(rows, resolution_ns, |_| 0);
     let ended = |unit: Unit| out_of_order(rows, resolution_ns, move |row| unit.of(row.value));
@@ -167,8 +172,9 @@ fn contradiction(rows: &[Timed], resolution_ns: i64, unit: Unit) -> Option<Strin
     let left = ended(unit);
     if some_unit_orders && !is_fewer(left, stamped) {
         return Some(format!(
-            "{left} of {} requests would not be in the order of their ends in {words}",
-            rows.len()
+            "{} of {} requests would not be in the order of their ends in {words}",
+            whole(left),
+            whole(rows.len())
         ));
     }
     None
@@ -180,8 +186,10 @@ fn stamps(rows: &[Timed], resolution_ns: i64, unit: Unit) -> (TimestampOf, bool,
     let as_starts = out_of_order(rows, resolution_ns, |row| unit.of(row.value));
     let of = |stamp, few: usize, many: usize, word: &str| {
         let why = format!(
-            "as {word}s, {few} of {} requests are not in the order in which they ended; otherwise {many}",
-            rows.len()
+            "as {word}s, {} of {} requests are not in the order in which they ended; otherwise {}",
+            whole(few),
+            whole(rows.len()),
+            whole(many)
         );
         (stamp, true, why)
     };

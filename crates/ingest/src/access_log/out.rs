@@ -8,6 +8,7 @@
 //! the last request is a zero, as a server logs every request. The first and the last tick are left
 //! out, because the log holds only a part of them.
 
+use fathom_recording::quantity::whole;
 use std::path::Path;
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS, seconds};
@@ -145,8 +146,10 @@ impl<'s> Out<'s> {
         let unit = match timed {
             0 => String::new(),
             _ => format!(
-                "{durations}: {}; {} of {requests} requests have none",
-                decision.unit_is, self.untimed
+                "{durations}: {}; {} of {} requests have none",
+                decision.unit_is,
+                whole(self.untimed),
+                whole(requests)
             ),
         };
         let timestamps = format!(

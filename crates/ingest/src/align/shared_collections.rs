@@ -5,6 +5,7 @@
 //! only uptimes; and it shows which pauses would count twice. The log's are kept, because it has
 //! more details of each.
 
+use fathom_recording::quantity::whole;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::kind;
@@ -102,8 +103,11 @@ pub(super) fn anchor(recording: &mut Recording, first_new: usize) {
             else {
                 continue;
             };
-            let how =
-                format!("{common} collections are those of {}, which has wall-clock time", reference.name);
+            let how = format!(
+                "{} collections are those of {}, which has wall-clock time",
+                whole(common),
+                reference.name
+            );
             anchors.push((*log, Anchor { zero_epoch_ns, uncertainty_ns: STRAY_NS / 10, how }));
             break;
         }

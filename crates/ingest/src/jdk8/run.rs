@@ -3,6 +3,7 @@
 mod checks;
 mod figures;
 
+use fathom_recording::quantity::whole;
 use std::collections::BTreeSet;
 
 use fathom_recording::clock::MILLI_NS;
@@ -470,7 +471,7 @@ impl Run {
                 zero_epoch_ns: zero,
                 // Dates are truncated to milliseconds.
                 uncertainty_ns: spread.saturating_add(1_000_000),
-                how: format!("date next to uptime in {} records", self.dated),
+                how: format!("date next to uptime in {} records", whole(self.dated)),
             });
         self.tally.add_to(source);
     }

@@ -1,5 +1,6 @@
 //! Writes the events of one JVM run: source and process, counters, and events that wait for others.
 
+use fathom_recording::quantity::whole;
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{fact, kind};
@@ -279,7 +280,7 @@ impl<'s> RunWriter<'s> {
         tally.skipped += faults.events;
         for (name, count) in self.counts.iter().filter(|(_, count)| !count.known && !count.used) {
             tally.skipped += count.all - 1;
-            tally.unknown(0, format!("{name}: {} events", count.all).as_bytes());
+            tally.unknown(0, format!("{name}: {} events", whole(count.all)).as_bytes());
         }
         let source = self.sink.source_mut(self.source);
         source.bytes = bytes;
@@ -323,11 +324,11 @@ impl<'s> RunWriter<'s> {
         unused_by_name.sort_by_key(|(_, count)| std::cmp::Reverse(count.all));
         let more = unused_by_name.len().saturating_sub(LISTED);
         let mut listed: Vec<_> =
-            unused_by_name.iter().take(LISTED).map(|(name, c)| format!("{name} {}", c.all)).collect();
-        listed.extend((more > 0).then(|| format!("{more} more kinds")));
+            unused_by_name.iter().take(LISTED).map(|(name, c)| format!("{name} {}", whole(c.all))).collect();
+        listed.extend((more > 0).then(|| format!("{} more kinds", whole(more))));
         let unused = match unused {
             0 => "all of them are used".to_owned(),
-            n => format!("{n} are known and of no use here: {}", listed.join(", ")),
+            n => format!("{} are known and of no use here: {}", whole(n), listed.join(", ")),
         };
         vec![
             check(
@@ -335,7 +336,10 @@ impl<'s> RunWriter<'s> {
                 faults.unfinished + faults.unreadable + faults.foreign == 0,
                 format!(
                     "{} chunks, {} unfinished, {} without their types, {} bytes outside of chunks",
-                    faults.chunks, faults.unfinished, faults.unreadable, faults.foreign
+                    whole(faults.chunks),
+                    whole(faults.unfinished),
+                    whole(faults.unreadable),
+                    whole(faults.foreign)
                 ),
             ),
             check(
@@ -344,7 +348,9 @@ impl<'s> RunWriter<'s> {
                 faults.events + faults.checkpoints == 0,
                 format!(
                     "{} events and {} constant pools damaged, {} names missing; {unused}",
-                    faults.events, faults.checkpoints, faults.unresolved
+                    whole(faults.events),
+                    whole(faults.checkpoints),
+                    whole(faults.unresolved)
                 ),
             ),
         ]

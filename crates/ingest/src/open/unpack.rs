@@ -10,6 +10,7 @@
 //! One layer is removed, not more: a gzip within a gzip is not a log, and nested archives are how
 //! decompression bombs work.
 
+use fathom_recording::quantity::whole;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,7 +81,9 @@ impl Budget {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "expands to more than {allowed} bytes from {packed}: stopped there, as this looks like a decompression bomb"
+            "expands to more than {} bytes from {}: stopped there, as this looks like a decompression bomb",
+            whole(allowed),
+            whole(packed)
         )))
     }
 }

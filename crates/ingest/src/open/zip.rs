@@ -5,6 +5,7 @@
 //! not followed, and all members together share one budget, so that members that overlap (a known
 //! kind of bomb) do not multiply.
 
+use fathom_recording::quantity::whole;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -35,7 +36,8 @@ pub(super) fn members(path: &Path, limit: Expansion) -> io::Result<Vec<Item>> {
     let mut archive = ZipArchive::new(file.as_ref()).map_err(io::Error::other)?;
     if archive.len() > MOST_FILES {
         return Err(io::Error::other(format!(
-            "has more than {MOST_FILES} members: unpack those of interest"
+            "has more than {} members: unpack those of interest",
+            whole(MOST_FILES)
         )));
     }
     let mut items = Vec::new();

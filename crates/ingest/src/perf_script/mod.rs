@@ -8,6 +8,7 @@
 mod frame;
 mod header;
 
+use fathom_recording::quantity::whole;
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::sample;
@@ -230,7 +231,7 @@ impl<'s> Out<'s> {
         let check = Check {
             claim: "frames have names".to_owned(),
             holds: self.unknown * 10 <= self.frames,
-            detail: format!("{} of {} frames are [unknown]", self.unknown, self.frames),
+            detail: format!("{} of {} frames are [unknown]", whole(self.unknown), whole(self.frames)),
         };
         let source = self.sink.source_mut(self.source);
         source.process = main.map(|process| process.0);

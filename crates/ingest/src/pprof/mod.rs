@@ -7,6 +7,7 @@
 
 mod wire;
 
+use fathom_recording::quantity::whole;
 use std::io::Read;
 
 use fathom_recording::vocabulary::sample;
@@ -317,7 +318,7 @@ impl<'s, 'p> Out<'s, 'p> {
         let check = Check {
             claim: "locations of samples are described".to_owned(),
             holds: self.missing == 0,
-            detail: format!("{} of {} are missing", self.missing, self.frames.len()),
+            detail: format!("{} of {} are missing", whole(self.missing), whole(self.frames.len())),
         };
         let source = self.sink.source_mut(self.source);
         source.clock = if profile.time_ns > 0 { ClockBasis::Epoch } else { ClockBasis::None };

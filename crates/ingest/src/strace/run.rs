@@ -2,6 +2,7 @@
 
 mod traced;
 
+use fathom_recording::quantity::whole;
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{figure, kind, label};
@@ -437,7 +438,11 @@ impl<'s> Run<'s> {
         let check = Check {
             claim: "calls are timed".to_owned(),
             holds: self.untimed == 0,
-            detail: format!("{} without a length (-T), {} with one half missing", self.untimed, self.halves),
+            detail: format!(
+                "{} without a length (-T), {} with one half missing",
+                whole(self.untimed),
+                whole(self.halves)
+            ),
         };
         let source = self.sink.source_mut(self.source);
         source.clock = self.clock.unwrap_or(ClockBasis::None);

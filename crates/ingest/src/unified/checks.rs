@@ -2,6 +2,7 @@
 //! that drops, doubles or misreads pauses.
 
 use fathom_recording::Check;
+use fathom_recording::quantity::whole;
 
 use super::ids::Ids;
 
@@ -56,7 +57,7 @@ impl Places {
             return format!("none {what}");
         }
         let more = if self.count > self.first.len() as u64 { ", …" } else { "" };
-        format!("{} {what}: {}{more}", self.count, self.first.join(", "))
+        format!("{} {what}: {}{more}", whole(self.count), self.first.join(", "))
     }
 }
 
@@ -111,7 +112,7 @@ impl Evidence {
         Check {
             claim: "no pause is negative".into(),
             holds: self.negative.count == 0,
-            detail: format!("{} pauses, {}", self.pauses, self.negative.detail("negative")),
+            detail: format!("{} pauses, {}", whole(self.pauses), self.negative.detail("negative")),
         }
     }
 
@@ -143,9 +144,10 @@ impl Evidence {
             claim,
             holds: pauses_ns <= self.stops_ns.saturating_add(rounding_ns),
             detail: format!(
-                "{pauses} pauses {:.6} s, {} stops {:.6} s",
+                "{} pauses {:.6} s, {} stops {:.6} s",
+                whole(pauses),
                 pauses_ns as f64 / 1e9,
-                self.stops,
+                whole(self.stops),
                 self.stops_ns as f64 / 1e9
             ),
         }
@@ -159,7 +161,7 @@ impl Evidence {
         }
         let mut detail = format!(
             "{} ids, {}, {}",
-            self.ids.seen(),
+            whole(self.ids.seen()),
             missing.detail("without a record"),
             self.unclosed.detail("left open")
         );
@@ -167,7 +169,8 @@ impl Evidence {
             detail = format!("{detail}, {}", self.open_at_end.detail("open at the end of the log"));
         }
         if self.ids.not_followed() > 0 {
-            detail = format!("{detail}, {} lines with ids too large to follow", self.ids.not_followed());
+            detail =
+                format!("{detail}, {} lines with ids too large to follow", whole(self.ids.not_followed()));
         }
         Check {
             claim: "every GC id is accounted for".into(),

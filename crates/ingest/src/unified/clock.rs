@@ -4,6 +4,7 @@
 //! when somebody sets the machine's clock. With wall-clock timestamps next to it, the difference is
 //! sampled over the whole log; the median is the anchor and the spread its uncertainty.
 
+use fathom_recording::quantity::whole;
 use fathom_recording::{Anchor, ClockBasis};
 
 use super::decorators::Timestamps;
@@ -169,7 +170,7 @@ impl Clock {
             zero_epoch_ns: median,
             // Both timestamps have milliseconds: the uncertainty is at least one.
             uncertainty_ns: spread.max(1_000_000),
-            how: format!("wall-clock time next to uptime, median over {} lines", sorted.len()),
+            how: format!("wall-clock time next to uptime, median over {} lines", whole(sorted.len())),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The self-checks at the end of a run.
 
+use fathom_recording::quantity::whole;
 use fathom_recording::vocabulary::fact;
 use fathom_recording::{Check, ClockBasis, Sink};
 
@@ -27,7 +28,7 @@ impl Run {
         let mut checks = vec![check(
             "no pause is negative",
             sums.negative == 0,
-            format!("{} of {} pauses", sums.negative, sums.pauses),
+            format!("{} of {} pauses", whole(sums.negative), whole(sums.pauses)),
         )];
         if let Some((from, to)) = self.covers_ns.filter(|_| self.basis != ClockBasis::None) {
             let span = to.saturating_sub(from);
@@ -39,7 +40,11 @@ impl Run {
             checks.push(check(
                 "pauses do not overlap",
                 sums.overlapping == 0,
-                format!("{} of {} begin before the one before has ended", sums.overlapping, sums.pauses),
+                format!(
+                    "{} of {} begin before the one before has ended",
+                    whole(sums.overlapping),
+                    whole(sums.pauses)
+                ),
             ));
         }
         if let Some(covered) = sums.covered_by_stops.filter(|b| b.pauses > 0) {
@@ -49,9 +54,9 @@ impl Run {
                 covered.pause_ns <= sums.stop_ns.saturating_add(slack),
                 format!(
                     "{} pauses of {:.3} ms, {} stops of {:.3} ms",
-                    covered.pauses,
+                    whole(covered.pauses),
                     ms(covered.pause_ns),
-                    sums.stops,
+                    whole(sums.stops),
                     ms(sums.stop_ns)
                 ),
             ));
@@ -64,9 +69,9 @@ impl Run {
                 let silent = match sums.silent_cycles {
                     0 => String::new(),
                     1 => ", 1 of a cycle that was aborted before it wrote a line".to_owned(),
-                    n => format!(", {n} of cycles that were aborted before they wrote a line"),
+                    n => format!(", {} of cycles that were aborted before they wrote a line", whole(n)),
                 };
-                format!("{more}{} missing below {next}{first}{silent}", sums.missing_ids.len())
+                format!("{more}{} missing below {next}{first}{silent}", whole(sums.missing_ids.len()))
             }));
         }
         checks

@@ -11,6 +11,7 @@
 //!
 //! A compiler thread's own temporary file is the inside of a `<compilation_log>`.
 
+use fathom_recording::quantity::whole;
 use std::collections::BTreeMap;
 
 use fathom_recording::Check;
@@ -240,23 +241,27 @@ impl Run {
                 format!(
                     "{} queued: {} started, {} installed without a start in this log, {} neither; {} queued twice; \
                      {} started without having been queued",
-                    fates.queued,
-                    fates.started,
-                    fates.only_installed,
-                    fates.open,
-                    fates.twice,
-                    fates.unqueued
+                    whole(fates.queued),
+                    whole(fates.started),
+                    whole(fates.only_installed),
+                    whole(fates.open),
+                    whole(fates.twice),
+                    whole(fates.unqueued)
                 ),
             );
             check(
                 "no wait in the queue is negative",
                 fates.negative_waits == 0,
-                format!("{} of {} are", fates.negative_waits, fates.started),
+                format!("{} of {} are", whole(fates.negative_waits), whole(fates.started)),
             );
         }
         let (done, backwards) = self.tasks.done_and_backwards();
         if done > 0 {
-            check("no task ends before it starts", backwards == 0, format!("{backwards} of {done} do"));
+            check(
+                "no task ends before it starts",
+                backwards == 0,
+                format!("{} of {} do", whole(backwards), whole(done)),
+            );
         }
         checks
     }

@@ -7,6 +7,7 @@
 mod line;
 
 use fathom_recording::clock::ClockBasis;
+use fathom_recording::quantity::whole;
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Check, Process, Sink, Source, SpanRow};
 
@@ -200,7 +201,8 @@ impl Run {
             holds: self.late == 0,
             detail: format!(
                 "{} of {} lines are more than 1 s earlier than the one before",
-                self.late, self.tally.records
+                whole(self.late),
+                whole(self.tally.records)
             ),
         });
         let covers_ns = source.covers_ns;
