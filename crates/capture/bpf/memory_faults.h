@@ -19,7 +19,7 @@ struct {
 } places SEC(".maps");
 
 /* How many faults a sample stands for, what it follows from, and which fault is the next. */
-struct budget {
+struct sampling {
 	__u64 window_ns;
 	__u32 faults;     /* of the window */
 	__u32 taken;      /* of them */
@@ -33,8 +33,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct budget);
-} budgets SEC(".maps");
+	__type(value, struct sampling);
+} samplings SEC(".maps");
 
 /* A mapping's first fault: too large for the stack of a program. */
 struct {
@@ -135,39 +135,39 @@ static __noinline struct fault_counts *another_place(struct slot *slot, __u64 ad
 static __always_inline __u32 sampled(__u64 now)
 {
 	__u32 zero = 0, most = config.samples_a_window;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+	struct sampling *sampling = bpf_map_lookup_elem(&samplings, &zero);
 
-	if (!budget || !most)
+	if (!sampling || !most)
 		return 0;
-	__u64 since = now - budget->window_ns;
+	__u64 since = now - sampling->window_ns;
 
-	if (since > WINDOW_NS || !budget->next) {
+	if (since > WINDOW_NS || !sampling->next) {
 		/* Faults of a window of the usual length. */
-		__u64 faults = (__u64)budget->faults * (WINDOW_NS >> 10) / ((since >> 10) ?: 1);
+		__u64 faults = (__u64)sampling->faults * (WINDOW_NS >> 10) / ((since >> 10) ?: 1);
 		__u32 n = 1;
 
 		for (int i = 0; i < 20 && (__u64)n * most < faults; i++)
 			n *= 2;
-		budget->next = n;
-		budget->left = 0;
-		budget->faults = budget->taken = 0;
-		budget->window_ns = now;
+		sampling->next = n;
+		sampling->left = 0;
+		sampling->faults = sampling->taken = 0;
+		sampling->window_ns = now;
 	}
-	budget->faults += 1;
-	if (!budget->left) {
-		budget->stands_for = budget->left = budget->next;
-		budget->chosen = bpf_get_prandom_u32() & (budget->next - 1);
+	sampling->faults += 1;
+	if (!sampling->left) {
+		sampling->stands_for = sampling->left = sampling->next;
+		sampling->chosen = bpf_get_prandom_u32() & (sampling->next - 1);
 	}
-	budget->left -= 1;
-	if (budget->left != budget->chosen)
+	sampling->left -= 1;
+	if (sampling->left != sampling->chosen)
 		return 0;
-	budget->taken += 1;
+	sampling->taken += 1;
 	/* From the next run on: what is left of this one is covered. */
-	if (budget->taken >= 2 * most && budget->next < (1U << 20)) {
-		budget->next *= 2;
-		budget->taken = most;
+	if (sampling->taken >= 2 * most && sampling->next < (1U << 20)) {
+		sampling->next *= 2;
+		sampling->taken = most;
 	}
-	return budget->stands_for;
+	return sampling->stands_for;
 }
 
 static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool major)

@@ -145,16 +145,27 @@ static __always_inline __u64 send_walked(struct walk *w, __u64 kernel_bytes, __u
 	return bpf_ringbuf_output(&samples, &w->sample, size, flags) ? 0 : w->sample.t_ns;
 }
 
-/* Sends the user stack of the current thread, for an event that names it by the stamp returned
+/* Sends the user stack of the current thread below the kernel's part of a moment that is over
+ * (`bytes` of it, of at most `most`, a constant), for an event that names it by the stamp returned
  * here; 0 where it has none. */
-static __always_inline __u64 send_user_stack(void)
+static __always_inline __u64 send_user_stack_below(const void *kernel, __u32 bytes, __u32 most)
 {
 	struct walk *w = begin_sample(SAMPLE_WAIT);
 
 	if (!w)
 		return 0;
 	walk_current(w);
-	return send_walked(w, 0, BPF_RB_NO_WAKEUP);
+	if (bytes > most)
+		bytes = most;
+	if (most && bpf_probe_read_kernel(behind_frames(w), bytes, kernel))
+		bytes = 0;
+	return send_walked(w, bytes, BPF_RB_NO_WAKEUP);
+}
+
+/* The same without the kernel's part. */
+static __always_inline __u64 send_user_stack(void)
+{
+	return send_user_stack_below(NULL, 0, 0);
 }
 
 /* Adds the kernel stack and sends the sample. */

@@ -379,24 +379,6 @@ int BPF_PROG(on_waking, struct task_struct___fathom *task)
 	return 0;
 }
 
-/* The user stack of the wait, with the kernel's part as it was during the wait; its stamp, by
- * which the event names it. */
-static __always_inline __u64 send_stack(struct thread *thread)
-{
-	struct walk *w = begin_sample(SAMPLE_WAIT);
-
-	if (!w)
-		return 0;
-	walk_current(w);
-	__u32 bytes = thread->kernel_bytes;
-
-	if (bytes > sizeof(thread->kernel))
-		bytes = sizeof(thread->kernel);
-	if (bpf_probe_read_kernel(behind_frames(w), bytes, thread->kernel))
-		bytes = 0;
-	return send_walked(w, bytes, BPF_RB_NO_WAKEUP);
-}
-
 /* The parent is back from clone(): that is the first call that it returns from behind the birth. */
 static __always_inline void send_cloned(struct starting *start, struct task_struct___fathom *task, __u64 now, __u64 stack_ns,
 					bool is_shared)
@@ -446,7 +428,7 @@ static __always_inline int call_returns(void)
 	bool is_walked = is_much || (is_wait && pace && pace->reported < PACE_MOST);
 
 	if (is_walked || (has_made && may_take_start_stack(now)))
-		stack_ns = send_stack(thread);
+		stack_ns = send_user_stack_below(thread->kernel, thread->kernel_bytes, sizeof(thread->kernel));
 	else if (has_made)
 		lost(START_WITHOUT_STACK);
 	if (has_made)

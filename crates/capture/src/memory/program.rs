@@ -22,7 +22,7 @@ use crate::{Context, TargetEvent, Unavailable};
 
 skeleton!("memory");
 use skeleton::types::{
-    budget, fault_key, foreign_counts, foreign_key, space_counts, space_key, stall_counts, stall_key,
+    fault_key, foreign_counts, foreign_key, sampling, space_counts, space_key, stall_counts, stall_key,
 };
 use skeleton::{MemorySkel, MemorySkelBuilder};
 
@@ -147,13 +147,13 @@ impl Program {
         self.loaded.links = skeleton::MemoryLinks::default();
     }
 
-    /// Faults a second of the last window of each CPU (`struct budget` of
+    /// Faults a second of the last window of each CPU (`struct sampling` of
     /// `bpf/memory_faults.h`), or fewer.
     pub(super) fn rate_now(&self, now_ns: i64) -> f64 {
-        let map = &self.loaded.maps.budgets;
-        let rate = |budget: budget| {
-            let length_ns = (now_ns - budget.window_ns.cast_signed()).max(SOON_NS) as f64;
-            f64::from(budget.faults) * self.one_in() as f64 * 1e9 / length_ns
+        let map = &self.loaded.maps.samplings;
+        let rate = |sampled: sampling| {
+            let length_ns = (now_ns - sampled.window_ns.cast_signed()).max(SOON_NS) as f64;
+            f64::from(sampled.faults) * self.one_in() as f64 * 1e9 / length_ns
         };
         record::of_cpus(map, 0).into_iter().map(rate).sum()
     }
