@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures fathom on a flight recording compared with the JDK's own reader: `jfr summary` counts the events by kind, which is less
-than `fathom info` does, and `jfr print` prints them. Interleaved rounds, CPU seconds (user + system) and peak memory of the
-whole process, medians; the ratio to `fathom info` is the median of those within a round.
+"""Measures fathom on a flight recording compared with the JDK's own reader: `jfr summary` counts
+the events by kind, which is less than `fathom info` does, and `jfr print` prints them. Interleaved
+rounds, CPU seconds (user + system) and peak memory of the whole process, medians; the ratio to
+`fathom info` is the median of those within a round.
 
     flights.py BIG.jfr [--rounds 3] [--old FATHOM] [--print]
 
-`--old` is another binary of fathom, measured in turn with the present one. `--print` adds `jfr print`, which takes minutes for
-a large recording."""
+`--old` is another binary of fathom, measured in turn with the present one. `--print` adds `jfr
+print`, which takes minutes for a large recording."""
 import argparse
 import os
 import shutil

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Measures fathom and its rivals on the same logs: interleaved rounds, CPU seconds (user + sys) and peak memory of the
-whole process, medians, and ratios to fathom; then fathom's commands on parts of a log, to see that time grows with the size
-and not faster. Prints Markdown and writes bench.json next to the logs. Ends with 1 where a command grows faster."""
+"""Measures fathom and its rivals on the same logs: interleaved rounds, CPU seconds (user + sys) and
+peak memory of the whole process, medians, and ratios to fathom; then fathom's commands on parts of
+a log, to see that time grows with the size and not faster. Prints Markdown and writes bench.json
+next to the logs. Ends with 1 where a command grows faster."""
 import argparse
 import itertools
 import json
@@ -14,8 +15,8 @@ import sys
 import tempfile
 
 
-# Runs one command and tells its figures. A small process of its own: Linux keeps a child's peak memory from before its
-# exec, which would be this script's.
+# Runs one command and tells its figures. A small process of its own: Linux keeps a child's peak
+# memory from before its exec, which would be this script's.
 RUNNER = """
 import json, os, sys, time
 start = time.monotonic()
@@ -86,13 +87,14 @@ def contenders(directory, megabytes):
     yield "jit", log, "wc -l", ["wc", "-l", log], last_line
 
 
-# Commands that are compared with the size of their input, and the shares of the whole log that they are run on.
+# Commands that are compared with the size of their input, and the shares of the whole log that they
+# are run on.
 GROWING = ["gc", "diagnose", "report"]
 # The physical limit, in the same rounds.
 READ = "wc -l"
 SHARES = [16, 4, 1]
-# From a quarter to the whole the time may grow by so much. Four times is linear; the rest is what caches and a shared
-# machine do.
+# From a quarter to the whole the time may grow by so much. Four times is linear; the rest is what
+# caches and a shared machine do.
 MOST_GROWTH = 6.0
 
 

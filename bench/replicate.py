@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a large log of a small real one: the body again and again, with stamps, GC ids and compile ids moved on.
+"""Makes a large log of a small real one: the body again and again, with stamps, GC ids and compile
+ids moved on.
 
     replicate.py gc  REAL.log BIG.log MEGABYTES
     replicate.py jit REAL.xml BIG.xml MEGABYTES
@@ -35,7 +36,7 @@ def gc(lines, out, size):
 
 
 def jit(lines, out, size):
-    """LogCompilation: head, then the main stream and every thread's stream repeated, then the foot."""
+    """LogCompilation: head, the main stream and every thread's stream repeated, and the foot."""
     tty = next(i for i, line in enumerate(lines) if line.startswith(b"<tty>"))
     end = next(i for i, line in enumerate(lines) if line.startswith(b"</tty>"))
     foot = next(i for i in range(len(lines) - 1, 0, -1) if line_is_foot(lines[i]))
@@ -62,8 +63,8 @@ def jit(lines, out, size):
 
 
 def jfr(data, out, size):
-    """The chunks of a finished flight recording. Stamps of events count from the start of their chunk, so that only the start
-    in its header is moved on."""
+    """The chunks of a finished flight recording. Stamps of events count from the start of their
+    chunk, so that only the start in its header is moved on."""
     chunks, at = [], 0
     while at < len(data):
         if data[at : at + 4] != b"FLR\0":

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Compares the verdicts on GC logs with what those logs say themselves: runs `fathom gc` and `fathom diagnose` on every GC
-# log of some public repositories and writes the table docs/accuracy-gc.md. The logs stay where they are.
+# Compares the verdicts on GC logs with what those logs say themselves: runs `fathom gc` and `fathom
+# diagnose` on every GC log of some public repositories and writes the table docs/accuracy-gc.md.
+# The logs stay where they are.
 #
 #   scripts/accuracy-gc.sh [--gcviewer JAR] [--garbagecat JAR] [--page FILE] [DIR …]
 #
-# Each DIR is a checkout, named OWNER+NAME. Without any, the repositories are cloned into target/accuracy-gc. GCViewer's jar:
+# Each DIR is a checkout, named OWNER+NAME. Without any, the repositories are cloned into
+# target/accuracy-gc. GCViewer's jar:
 # mvn dependency:get -Dartifact=com.github.chewiebug:gcviewer:1.36 -Dtransitive=false
 # Exit 0: no unacceptable verdict; 1: there are some, listed by name; 2: no logs.
 set -euo pipefail

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Kills `fathom agent` at random times, 1,000 times or as often as requested, and checks that each recording is in its
-# place exactly once: in a directory, in a bucket, or in both at the same time. Takes some five seconds per kill.
+# Kills `fathom agent` at random times, 1,000 times or as often as requested, and checks that each
+# recording is in its place exactly once: in a directory, in a bucket, or in both at the same time.
+# Takes some five seconds per kill.
 #
 #   scripts/agent-kills.sh [KILLS [place|bucket]]
 set -eu

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Circles between the modules of a crate, or between those within a module: one that uses another one, which
-uses it in turn, is in no layer.
+"""Circles between the modules of a crate, or between those within a module: one that uses another
+one, which uses it in turn, is in no layer.
 
-Tests may use what they like. A name that a module re-exports counts as one of the module that has it.
-What a module and those within it use of each other is not looked at.
+Tests may use what they like. A name that a module re-exports counts as one of the module that has
+it. What a module and those within it use of each other is not looked at.
 """
 import os
 import re
@@ -16,8 +16,8 @@ ITEM = re.compile(r"^pub(?:\([a-z]+\))? (?:struct|enum|fn|const|static|trait|typ
 PATH = re.compile(r"\b(crate|self|super)::")
 NAME = re.compile(r"\w+|\*")
 
-# Uses that close a circle, with why they are there: where they are, which module, and what it uses. No new ones
-# come in, and none stays here that is gone.
+# Uses that close a circle, with why they are there: where they are, which module, and what it uses.
+# No new ones come in, and none stays here that is gone.
 KNOWN = {
     ("capture/bpf", "interrupts", "kit"): "its program is opened by the kit, which shares its map with all programs",
     ("capture/disk", "record", "program"): "the types of what the program sends stand next to its skeleton",
@@ -44,7 +44,7 @@ KNOWN = {
 
 
 def ends(text, at):
-    """The paths that go on at a place, behind `::`: one, or those of all that stands within braces."""
+    """The paths that go on at a place, behind `::`: one, or those of all within braces."""
     if text[at : at + 1] != "{":
         name = NAME.match(text, at)
         if not name:
@@ -64,7 +64,7 @@ def ends(text, at):
 
 
 def files(root):
-    """The code of each file by its module, the crate's root being (), without tests and comments."""
+    """The code of each file by its module (the root: ()), without tests and comments."""
     code, of_tests = {}, set()
     for folder, _, names in os.walk(root):
         for name in (name for name in names if name.endswith(".rs")):
@@ -90,7 +90,9 @@ def reexports(code, module):
 
 
 def uses(root):
-    """Of each module that has others within it: which of these use which, with the files in which they do."""
+    """Of each module that has others within it: which of these use which, with the files in which
+    they do.
+    """
     code = files(root)
     owners = {module: reexports(code, module) for module in code}
     edges = {}

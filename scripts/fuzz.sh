@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# scripts/fuzz.sh SECONDS [TARGET…]: every fuzz target for SECONDS, from the fixtures as seeds. Needs no nightly compiler:
-# coverage instrumentation is an LLVM pass that the stable compiler can run (the flags are those of cargo-fuzz without a
-# sanitizer). A crash leaves its input in fuzz/artifacts/TARGET/ and ends with status 1.
+# scripts/fuzz.sh SECONDS [TARGET…]: every fuzz target for SECONDS, from the fixtures as seeds.
+# Needs no nightly compiler: coverage instrumentation is an LLVM pass that the stable compiler can
+# run (the flags are those of cargo-fuzz without a sanitizer). A crash leaves its input in
+# fuzz/artifacts/TARGET/ and ends with status 1.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
 seconds=${1:-60}; shift || true

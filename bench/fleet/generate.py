@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Makes a fleet of thousands of recordings out of the rows of a few real ones, with changes that are planted.
+"""Makes a fleet of thousands of recordings out of the rows of a few real ones, with changes that
+are planted.
 
     fathom fleet add shop.fathom --to templates/shop              # one place for each service
     bench/fleet/generate.py --from templates --to fleet --recordings 10000 --samples 100000 --seed 1
 
-A template is what `fathom fleet add` made of a real recording. Each recording of the fleet is one of a host on a day. Its rows
-are those of the template's fullest minute, repeated for as many minutes as it takes to have SAMPLES samples at the rate of the
-real recording: so rows grow with samples as they do in reality, and weights are sums by minute, as the layout has them. No
-single sample is drawn or stored. Each cost is multiplied with factors that are its host's (5 %), its day's (1 %) and that day's
-mix of requests (2 %), and the number of samples has the noise of counting. Totals follow from the change of a method's own
-cost; stacks are not kept, so that of a caller's total only the change of the whole is right.
+A template is what `fathom fleet add` made of a real recording. Each recording of the fleet is one
+of a host on a day. Its rows are those of the template's fullest minute, repeated for as many
+minutes as it takes to have SAMPLES samples at the rate of the real recording: so rows grow with
+samples as they do in reality, and weights are sums by minute, as the layout has them. No single
+sample is drawn or stored. Each cost is multiplied with factors that are its host's (5 %), its day's
+(1 %) and that day's mix of requests (2 %), and the number of samples has the noise of counting.
+Totals follow from the change of a method's own cost; stacks are not kept, so that of a caller's
+total only the change of the whole is right.
 
-`--plant all` puts in what PLANTED says, `--plant none` nothing: a quiet month. The same arguments give the same rows.
-`--packed` writes one file for each table, service and day, for tests. PLACE/planted.json says what was planted.
-Needs pyarrow and numpy.
+`--plant all` puts in what PLANTED says, `--plant none` nothing: a quiet month. The same arguments
+give the same rows. `--packed` writes one file for each table, service and day, for tests.
+PLACE/planted.json says what was planted. Needs pyarrow and numpy.
 """
 import argparse
 import datetime
@@ -36,8 +39,9 @@ HOST_SD, DAY_SD, MIX_SD = 0.05, 0.01, 0.02
 # A Java method by its name: what gcc makes of one function (`.isra.0`) is none.
 JAVA = re.compile(r"[\w$./]+\.[A-Za-z<][\w$>]*")
 VERSIONS = ["2.0", "2.1", "2.2"]
-# What is planted: kind, which service (by number, those with most methods first), since which share of the days. A `release` is the day of a new version.
-# The method is the one of its service with a share of its own cost nearest to `share`.
+# What is planted: kind, which service (by number, those with most methods first), since which share
+# of the days. A `release` is the day of a new version. The method is the one of its service with a
+# share of its own cost nearest to `share`.
 PLANTED = [
     {"kind": "regression", "service": 0, "share": 0.04, "factor": 1.3, "release": 2},
     {"kind": "regression", "service": 1, "share": 0.02, "factor": 1.4, "at": 0.45},
@@ -266,7 +270,8 @@ def encoded(names):
 
 def write(table, path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    # As fathom writes them: zstd of level 1, statistics of columns, no schema of Arrow. Names are texts again.
+    # As fathom writes them: zstd of level 1, statistics of columns, no schema of Arrow. Names are
+    # texts again.
     pq.write_table(table, path, compression="zstd", compression_level=1, store_schema=False, write_page_index=False)
 
 

@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""What it costs to be watched, and whether what is reported is true: fathom compared with the tools that people use.
+"""What it costs to be watched, and whether what is reported is true: fathom compared with the tools
+that people use.
 
     sudo bench/observers/cost.py                       # an hour, on a machine that does nothing else
     sudo bench/observers/cost.py --loads syscalls:300000:1 --rounds 5
     sudo bench/observers/cost.py --loads locks --tools fathom 'perf sched'
     sudo bench/observers/cost.py --soak 60             # as many system calls as the machine makes, for an hour
 
-Four programs (EventLoads.java) make system calls, wait for locks, fault on fresh pages, or wake each other; between its events a
-program computes, for as long as makes the asked rate when nobody watches, so that what watching takes is missing in its
-operations. A load is named NAME[:EVENTS A SECOND[:THREADS]]; 0: as many as the machine makes.
+Four programs (EventLoads.java) make system calls, wait for locks, fault on fresh pages, or wake
+each other; between its events a program computes, for as long as makes the asked rate when nobody
+watches, so that what watching takes is missing in its operations. A load is named NAME[:EVENTS A
+SECOND[:THREADS]]; 0: as many as the machine makes.
 
-Turns of all tools are interleaved and their order moves on with each round; a figure is the median over the rounds of the ratio
-to the turns with nothing in the same round and JVM (there are two: "nothing, once more" is one against the other, and shows what
-of a difference is noise), with its 95 % interval; up to five rounds, with the smallest and the largest. Tools that load something into the JVM have one of their own. A tool
-has begun before its turn does. What a tool has counted is compared with what the program has counted itself, and, of switches and
-faults, against what the kernel has counted for its threads. A tool that does not work here is listed with what it said.
+Turns of all tools are interleaved and their order moves on with each round; a figure is the median
+over the rounds of the ratio to the turns with nothing in the same round and JVM (there are two:
+"nothing, once more" is one against the other, and shows what of a difference is noise), with its
+95% interval; up to five rounds, with the smallest and the largest. Tools that load something into
+the JVM have one of their own. A tool has begun before its turn does. What a tool has counted is
+compared with what the program has counted itself, and, of switches and faults, against what the
+kernel has counted for its threads. A tool that does not work here is listed with what it said.
 """
 import argparse, collections, os, signal, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
@@ -25,8 +29,8 @@ import measure
 import tools
 
 HERE = Path(__file__).resolve().parent
-# Ordinary rates; then what "everything on" must bear, by all threads together and by one alone; 70 000 switches a second come with 70 000
-# wakings and 160 000 system calls.
+# Ordinary rates; then what "everything on" must bear, by all threads together and by one alone;
+# 70,000 switches a second come with 70,000 wakings and 160,000 system calls.
 LOADS = ["syscalls:20000:2", "locks", "faults:20000:2", "switches:10000:2", "syscalls:300000:2", "syscalls:300000:1", "faults:300000:2", "switches:70000:2", "switches:0:2"]
 NOTHING, AGAIN = "nothing", "nothing, once more"
 
@@ -170,7 +174,7 @@ def memory_of(pid):
 
 
 def soak(options):
-    """All collectors with as many events as the machine makes; what fathom takes, once in a while."""
+    """All collectors with as many events as the machine makes; what fathom takes meanwhile."""
     place = options.work / "soak.fathom"
     print(f"\n### {options.soak:g} minutes of {options.soak_load}\n\n| minute | events a second | fathom: resident MB | of it its own | its CPU, % of a CPU | recording MB |\n|---|---|---|---|---|---|")
     with measure.Jvm(options.jdk, ["-XX:+UseSerialGC"], program(options.soak_load)) as jvm, tempfile.TemporaryFile("w+") as said_by_it:

@@ -2,12 +2,15 @@
 """What looking costs, and what it changes: tools that look at a whole program, on three loads.
 
     sudo bench/observers/looking.py                          # JDK 25 or later, for all three ways of fathom method
-    sudo bench/observers/looking.py --jdk HOME --rounds 2 --loads locks --tools strace 'fathom method'
+    sudo bench/observers/looking.py --jdk HOME --rounds 2 --loads locks --tools strace 'fathom
+    method'
 
-Each tool gets a JVM of its own in each round, so that what one has changed is not met by the next; rounds are interleaved, and
-their order moves on. In a JVM: a turn of the load with nothing, one in the middle of which the tool begins (its longest operation
-is the pause), one with it, and one when it has ended. Figures are ratios to the first turn of the same JVM; "nothing" has all turns and no tool: it
-shows what of a ratio is noise. What is left is what the JVM has when the tool has ended and did not have before it began.
+Each tool gets a JVM of its own in each round, so that what one has changed is not met by the next;
+rounds are interleaved, and their order moves on. In a JVM: a turn of the load with nothing, one in
+the middle of which the tool begins (its longest operation is the pause), one with it, and one when
+it has ended. Figures are ratios to the first turn of the same JVM; "nothing" has all turns and no
+tool: it shows what of a ratio is noise. What is left is what the JVM has when the tool has ended
+and did not have before it began.
 """
 import argparse, collections, os, re, statistics, sys, threading, time
 from pathlib import Path
@@ -106,7 +109,7 @@ def ways():
 
 
 def state(jvm):
-    """What a tool may leave: compiled methods, threads, descriptors, mapped files, classes, files."""
+    """What a tool may leave: compiled methods, threads, descriptors, mappings, classes, files."""
     # Number, level and state: code that calls do not reach any more is listed for a while.
     codes = {tuple(line.split()[:3]) for line in jvm.jcmd("Compiler.codelist").stdout.splitlines() if "[" in line}
     classes = re.search(r"loadedClasses=(\d+)", jvm.jcmd("PerfCounter.print").stdout)
@@ -133,7 +136,9 @@ def left(before, after):
 
 
 def watched(options, load, way):
-    """Ratios of operations with it and behind it, the longest operation when it begins, and what is left."""
+    """Ratios of operations with it and behind it, the longest operation when it begins, and what is
+    left.
+    """
     with measure.Jvm(options.jdk, ["-XX:+UseSerialGC", *way.flags], cost.program(load)) as jvm:
         cost.turn(jvm, options.warm)
         before = state(jvm)

@@ -1,8 +1,9 @@
-"""The tools that are compared with each other: how each is set to work on a JVM, and what it says it has seen.
+"""The tools that are compared with each other: how each is set to work on a JVM, and what it says
+it has seen.
 
-A tool is begun, has time to settle, sees a run of the load, and is ended; `end`, which gets from when to when the run was,
-in nanoseconds since the epoch, gives a `Seen`. One that cannot work here raises
-`Refused` with the reason that it printed.
+A tool is begun, has time to settle, sees a run of the load, and is ended; `end`, which gets from
+when to when the run was, in nanoseconds since the epoch, gives a `Seen`. One that cannot work here
+raises `Refused` with the reason that it printed.
 """
 import collections, csv, json, os, re, shutil, signal, subprocess, time
 from pathlib import Path
@@ -24,14 +25,18 @@ class Refused(Exception):
 
 
 class Seen:
-    """What a tool has counted, `what: (how many, nanoseconds)`, None where it does not tell; what it says it has lost."""
+    """What a tool has counted, `what: (how many, nanoseconds)`, None where it does not tell; what
+    it says it has lost.
+    """
 
     def __init__(self, counts=None, lost="", cpu_s=None, peak_mb=None):
         self.counts, self.lost, self.cpu_s, self.peak_mb = counts or {}, lost, cpu_s, peak_mb
 
 
 class Child:
-    """A tool that is a program of its own and ends at Ctrl-C, or when the command that it was given does (`by_command`)."""
+    """A tool that is a program of its own and ends at Ctrl-C, or when the command that it was given
+    does (`by_command`).
+    """
 
     def __init__(self, command, by_command=False):
         self.by_command, self.command = by_command, [str(word) for word in command]
@@ -148,8 +153,8 @@ def read_fathom(tool):
 
 
 def fathom(name, *only):
-    """`only`: the collectors that are left on (fathom wants one of those that every recording lives by: `jvm-counters` is the
-    cheapest); none: all that are on by default."""
+    """`only`: the collectors that are left on (fathom wants one of those that every recording lives
+    by: `jvm-counters` is the cheapest); none: all that are on by default."""
     collectors = ("cpu", "jvm-events", "jvm-counters", "sched", "locks", "syscalls", "memory", "disk", "network", "host")
     without = [word for other in collectors if only and other not in only for word in ("--without", other)]
     return Tool(name, [measure.OPTIONS.fathom, "record", "-p", "{pid}", "-o", "{data}", *without], read_fathom)

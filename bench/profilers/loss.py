@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""What a profiler takes from its target: throughput and latency with none, fathom, and async-profiler, in turn.
+"""What a profiler takes from its target: throughput and latency with none, fathom, and
+async-profiler, in turn.
 
     sudo bench/profilers/loss.py            # half an hour, on a machine that does nothing else
     sudo bench/profilers/loss.py --tools fathom --loads javac --rounds 30
 
-Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever recorded from outside, into the
-other async-profiler is loaded, and each has its own runs without any, so that what stays loaded is not attributed to the
-wrong one. Turns of all ways are interleaved and rotated; a figure is the median over rounds of the ratio to the mean of the two
-turns with none in the same round and JVM, with its 95% interval; "none, once more" is one of the two against the other. The CPU time of an operation (all threads of the JVM) tells what is taken
-from the target itself; throughput shows, too, the CPUs that the profiler runs on meanwhile. A profiler has begun before
-its turn does, and has seen the JVM at work for `--lead` seconds, as have the turns with none: what it takes to begin is measured by
-`measure.py --parts start`. "none, once more" shows what of a difference is noise, and perf without stacks what the timer alone takes: on a virtual machine each of its interrupts may leave the guest.
+Two JVMs that are warm and rest until they are asked to work for some seconds: one is only ever
+recorded from outside, into the other async-profiler is loaded, and each has its own runs without
+any, so that what stays loaded is not attributed to the wrong one. Turns of all ways are interleaved
+and rotated; a figure is the median over rounds of the ratio to the mean of the two turns with none
+in the same round and JVM, with its 95% interval; "none, once more" is one of the two against the
+other. The CPU time of an operation (all threads of the JVM) tells what is taken from the target
+itself; throughput shows, too, the CPUs that the profiler runs on meanwhile. A profiler has begun
+before its turn does, and has seen the JVM at work for `--lead` seconds, as have the turns with
+none: what it takes to begin is measured by `measure.py --parts start`. "none, once more" shows what
+of a difference is noise, and perf without stacks what the timer alone takes: on a virtual machine
+each of its interrupts may leave the guest.
 """
 import argparse, collections, contextlib, os, shutil, signal, statistics, subprocess, time
 from pathlib import Path
@@ -23,7 +28,7 @@ INSIDE = [("none", None, []), ("async-profiler", 99, []), (AGAIN, 0, []), ("asyn
 
 
 def turn(jvm, seconds):
-    """(operations a second, median, 99th percentile and CPU time of an operation in nanoseconds)."""
+    """(operations a second; median, 99th percentile and CPU time of one, nanoseconds)."""
     jvm.child.stdin.write(f"{seconds}\n")
     jvm.child.stdin.flush()
     # async-profiler prints what it does.
@@ -32,7 +37,9 @@ def turn(jvm, seconds):
 
 
 def led(options, jvm):
-    """A turn, after some work that does not count: names of functions are read when they are first seen."""
+    """A turn, after some work that does not count: names of functions are read when they are first
+    seen.
+    """
     if options.lead:
         turn(jvm, options.lead)
     return turn(jvm, options.seconds)

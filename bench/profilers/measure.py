@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Profilers of JVMs compared with each other: how many stacks are whole, how many are false, what agrees, what they cost.
+"""Profilers of JVMs compared with each other: how many stacks are whole, how many are false, what
+agrees, what they cost.
 
-Needs root, Linux perf, a JDK 17 or later with javac, and Maven (async-profiler comes from Maven Central). Prints tables in
-Markdown; what is missing is left out and said. Times are noisy on a shared machine: rounds are interleaved, medians shown.
+Needs root, Linux perf, a JDK 17 or later with javac, and Maven (async-profiler comes from Maven
+Central). Prints tables in Markdown; what is missing is left out and said. Times are noisy on a
+shared machine: rounds are interleaved, medians shown.
 """
 import argparse, collections, json, math, os, re, shutil, statistics, subprocess, sys, tempfile, time, zipfile
 from pathlib import Path
@@ -34,7 +36,9 @@ def run(*command, **options):
 
 
 def spread(values, digits=1):
-    """Ratios less one: their median, and where the true one lies at 95% by the ranks; all that there is, when that is too few."""
+    """Ratios less one: their median, and where the true one lies at 95% by the ranks; all that
+    there is, when that is too few.
+    """
     values, n = sorted(values), len(values)
     below = lambda k: sum(math.comb(n, i) for i in range(k + 1)) / 2**n
     cut = next((k for k in reversed(range(n // 2)) if below(k) <= 0.025), None)
@@ -67,7 +71,9 @@ class Jvm:
 
 
 def fathom(pid, seconds, hz=HZ, command=None, only_cpu=True):
-    """Records; (what `info` says of its stacks, folded stacks, seconds of CPU, peak MB, when the first sample was)."""
+    """Records; (what `info` says of its stacks, folded stacks, seconds of CPU, peak MB, when the
+    first sample was).
+    """
     place = OPTIONS.work / "x.fathom"
     run("rm", "-rf", place)
     words = [OPTIONS.fathom, "record", "-F", str(hz), "-d", f"{seconds}s", "-o", place]
@@ -100,7 +106,9 @@ def fathom(pid, seconds, hz=HZ, command=None, only_cpu=True):
 
 
 def peak_mb(pid):
-    """Peak memory of a program that runs, MB; 0 when it has ended. What `wait4` tells begins with the memory of the one that started it."""
+    """Peak memory of a program that runs, MB; 0 when it has ended. What `wait4` tells begins with
+    the memory of the one that started it.
+    """
     try:
         return next((int(line.split()[1]) / 1024 for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM:")), 0)
     except OSError:
@@ -273,7 +281,8 @@ def truth():
         count, total = collections.Counter(), 0
         for frames, times in stacks.items():
             names = {re.sub(r"_\[.\]$", "", f) for f in frames}
-            # Broken stacks are counted above; here those are compared with each other that reach the program.
+            # Broken stacks are counted above; here those are compared with each other that reach
+            # the program.
             if "Loads.compileOnce" not in names:
                 continue
             total += times
@@ -293,7 +302,8 @@ def truth():
     beyond, largest = [], 0.0
     for name, _ in b.most_common(30):
         p, q = a[name] / n, b[name] / m
-        # Samples of a thread are not independent where it does one thing for long: an interval of some samples counts as one.
+        # Samples of a thread are not independent where it does one thing for long: an interval of
+        # some samples counts as one.
         error = math.sqrt(p * (1 - p) / n + q * (1 - q) / m)
         largest = max(largest, abs(p - q) / error if error else 0)
         if abs(p - q) > 3 * error:
@@ -372,7 +382,9 @@ PROGRAMS = (("17", HERE / "Loads.java"), ("8", ROOT / "crates/capture/tests/java
 
 
 def prepare(options, programs=PROGRAMS):
-    """Compiles the programs, each for a release of Java, and brings async-profiler, into a folder of their own."""
+    """Compiles the programs, each for a release of Java, and brings async-profiler, into a folder
+    of their own.
+    """
     global OPTIONS
     OPTIONS = options
     OPTIONS.work = Path(tempfile.mkdtemp(prefix="fathom-profilers-"))

@@ -1,6 +1,8 @@
-"""Faults that are on all the time, without a table of the operations: the usual case of a service that is just slow.
+"""Faults that are on all the time, without a table of the operations: the usual case of a service
+that is just slow.
 
-There is no baseline, so the verdict names no loss; what counts is whether it names the cause at all.
+There is no baseline, so the verdict names no loss; what counts is whether it names the cause at
+all.
 """
 import json
 import subprocess
@@ -17,7 +19,9 @@ def parts(verdict):
 
 
 def grade(case, verdict):
-    """right: the first finding is; named: one of the largest parts is; wrong: there is a finding; silent: there are no findings."""
+    """right: the first finding is; named: one of the largest parts is; wrong: there is a finding;
+    silent: there are no findings.
+    """
     found = verdict["findings"][:1]
     fits = lambda one: any(truth.fits(one) for truth in case.truths)
     if any(map(fits, found)):
@@ -28,7 +32,9 @@ def grade(case, verdict):
 
 
 def score_runs(cases, folders, fathom):
-    """Prints one line per run, and how often the cause is the first finding or named among the parts, by source."""
+    """Prints one line per run, and how often the cause is the first finding or named among the
+    parts, by source.
+    """
     grades = {source: [] for source in SOURCES}
     for case, folder in score.runs([c for c in cases if not c.quiet], folders):
         for source in SOURCES:

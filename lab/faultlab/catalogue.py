@@ -1,4 +1,6 @@
-"""The cases: which fault is injected into which workload, and the truth about it. Read from lab/cases/*.toml."""
+"""The cases: which fault is injected into which workload, and the truth about it. Read from
+lab/cases/*.toml.
+"""
 import re
 import tomllib
 from dataclasses import dataclass, field

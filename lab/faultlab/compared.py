@@ -1,4 +1,6 @@
-"""Pages of docs/cases that hold the same program on several JVMs against each other: `fathom compare --matrix`, once, for real."""
+"""Pages of docs/cases that hold the same program on several JVMs against each other: `fathom
+compare --matrix`, once, for real.
+"""
 import json
 import os
 import platform

@@ -1,4 +1,6 @@
-"""What a fault cost, measured on the table of the operations, and how much a control varies by itself."""
+"""What a fault cost, measured on the table of the operations, and how much a control varies by
+itself.
+"""
 import csv
 import json
 from dataclasses import dataclass
@@ -37,7 +39,9 @@ def table(folder):
 
 
 def measured_loss(folder, when):
-    """The share of the operations that is missing while the fault is on, compared with the time before it."""
+    """The share of the operations that is missing while the fault is on, compared with the time
+    before it.
+    """
     base, slow, previous = [], [], None
     for end, operations in table(folder):
         start, previous = previous or end - TICK_S, end
@@ -51,5 +55,7 @@ def measured_loss(folder, when):
 
 
 def noise(losses):
-    """How much a workload gains or loses without a fault: the largest change of its steady controls."""
+    """How much a workload gains or loses without a fault: the largest change of its steady
+    controls.
+    """
     return max([abs(loss) for loss in losses], default=0.0) or LEAST_NOISE

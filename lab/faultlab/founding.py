@@ -1,4 +1,6 @@
-"""The cases that fathom was made for, from the symptom to the fix that helped: pages of docs/cases, made from real runs."""
+"""The cases that fathom was made for, from the symptom to the fix that helped: pages of docs/cases,
+made from real runs.
+"""
 import json
 import os
 import platform
@@ -85,7 +87,9 @@ def read():
 
 
 def compile_programs(java, out, left_out):
-    """Compiles the programs except those that need a later JDK, and the many methods of which the first case consists."""
+    """Compiles the programs except those that need a later JDK, and the many methods of which the
+    first case consists.
+    """
     classes = out / "classes"
     shutil.rmtree(classes, ignore_errors=True)
     classes.mkdir(parents=True)
@@ -182,7 +186,7 @@ class Run:
 
 
 class Asked:
-    """Commands of fathom in the folder of a case, as a user would give them, and what they print."""
+    """Commands of fathom in the folder of a case, as users give them, and what they print."""
 
     def __init__(self, fathom, folder):
         self.fathom, self.folder = fathom, folder
@@ -277,7 +281,9 @@ def make_compared(args, fathom, java, out, docs, images):
 
 
 def make(args, fathom):
-    """Runs the named cases, or all, and writes their pages. A case that was run before is not run again, unless requested."""
+    """Runs the named cases, or all, and writes their pages. A case that was run before is not run
+    again, unless requested.
+    """
     cases, out, docs = read(), Path(args.out).resolve(), Path(args.pages).resolve()
     if unknown := set(args.cases) - set(cases) - set(compared.read()):
         sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")

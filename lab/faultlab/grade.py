@@ -44,7 +44,9 @@ def links(chain):
 
 
 def grounded(case, finding):
-    """Whether the title or culprit names the injector's site, and every link of the chain is the injector's."""
+    """Whether the title or culprit names the injector's site, and every link of the chain is the
+    injector's.
+    """
     truth = next((t for t in case.truths if t.fits(finding)), None)
     if truth is None or truth.site and not names(truth.site, finding):
         return False
@@ -58,7 +60,7 @@ def decoyed(case, found):
 
 
 def abstains(case, verdict):
-    """Whether a verdict on a part of the sources is right in what it says, or right to say nothing."""
+    """Whether a verdict on a part of the sources is right in what it says or leaves out."""
     if verdict is None:
         return False
     loud = [f for f in verdict["findings"] if f["confidence"] in LOUD]

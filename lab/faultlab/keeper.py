@@ -1,8 +1,8 @@
 """What a run leaves in the system, and how it is undone, even when the run itself is killed.
 
 A separate process holds the other end of a pipe. What is started, mounted, frozen or limited is
-reported to it first and taken off its list when it was undone. When the pipe ends, it undoes what is
-left, newest first: so a lab that was killed leaves no JVM, no control group and no mount behind.
+reported to it first and taken off its list when it was undone. When the pipe ends, it undoes what
+is left, newest first: so a lab that was killed leaves no JVM, no control group and no mount behind.
 """
 import contextlib
 import os
@@ -92,7 +92,9 @@ class Keeper:
 
     @contextlib.contextmanager
     def held(self, kind, value):
-        """Something that is undone at the end of the block, or by the keeper if the end is never reached."""
+        """Something that is undone at the end of the block, or by the keeper if the end is never
+        reached.
+        """
         self.report("+", kind, value)
         try:
             yield

@@ -15,7 +15,9 @@ from .runner import LEAST_SECONDS, RECORD_SECONDS, RESULT, Runner
 
 
 def seconds(text):
-    """The length of a recording, in which a fault and the time before and after it have some ticks each."""
+    """The length of a recording, in which a fault and the time before and after it have some ticks
+    each.
+    """
     value = float(text)
     if not value >= LEAST_SECONDS:
         raise argparse.ArgumentTypeError(f"{text} is less than {LEAST_SECONDS} seconds")
@@ -43,7 +45,9 @@ def list_cases(args):
 
 
 def run_cases(args):
-    """Runs the cases that have not been run yet. A case that fails is reported and run again the next time."""
+    """Runs the cases that have not been run yet. A case that fails is reported and run again the
+    next time.
+    """
     fathom, out = tool(args), Path(args.out).resolve()
     feature, java = workloads.java_home(fathom, args.java)
     chosen = [c for c in choose(catalogue.read(), args) if c.java_min <= feature]
@@ -75,7 +79,9 @@ def run_cases(args):
 
 
 def score_runs(args):
-    """Scores all recordings in the folders, prints those that are not right, and writes the accuracy page."""
+    """Scores all recordings in the folders, prints those that are not right, and writes the
+    accuracy page.
+    """
     fathom = tool(args)
     folders = [Path(one).resolve() for one in args.out]
     if args.always:
@@ -95,7 +101,9 @@ def score_runs(args):
 
 
 def make_pages(args):
-    """Runs the cases that fathom was made for, before and after their fix, and writes their pages (docs/cases)."""
+    """Runs the cases that fathom was made for, before and after their fix, and writes their pages
+    (docs/cases).
+    """
     return founding.make(args, tool(args))
 
 

@@ -19,7 +19,7 @@ BURN = "while True: pass"
 
 
 class Outside:
-    """One injector. `stack` holds what it needs for the whole run, `during` what the fault needs."""
+    """One injector. `stack` holds what it needs for the whole run, `during` what a fault does."""
 
     def __init__(self, what, keeper, folder):
         self.what, self.keeper, self.folder = what, keeper, folder
@@ -52,7 +52,9 @@ class Outside:
             (self.group / "cgroup.procs").write_text(str(pid))
 
     def begin(self):
-        """Begins the fault; for a fault that goes on and off it returns the action that is to be repeated."""
+        """Begins the fault; for a fault that goes on and off it returns the action that is to be
+        repeated.
+        """
         enter, held, started = self.during.enter_context, self.keeper.held, self.keeper.started
         if self.what == "burn":
             for _ in range(BURNERS):

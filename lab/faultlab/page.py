@@ -128,7 +128,9 @@ def by(rows, key, title):
 
 
 def by_rule(rows):
-    """Precision: of the runs whose first loud or other finding is of a rule. Recall: of those whose truth lists it."""
+    """Precision: of the runs whose first loud or other finding is of a rule. Recall: of those whose
+    truth lists it.
+    """
     faults = counted(rows)
     spoken = [r for r in faults + quiet(rows) if r["first"] and not (r["quiet"] and right(r))]
     out = ["", "## By rule", "",

@@ -1,4 +1,5 @@
-"""A resolver that answers each DNS query for an address with 127.0.0.1: at once, or late while it is switched `on`.
+"""A resolver that answers each DNS query for an address with 127.0.0.1: at once, or late while it
+is switched `on`.
 
 python3 -m faultlab.resolver ADDRESS SECONDS
 """

@@ -40,7 +40,9 @@ def ask(fathom, folder, *arguments):
 
 
 def baseline(fathom, folder, zero_ns, when):
-    """What changed most in relation from before the fault to while it was on; the baseline is given these times."""
+    """What changed most in relation from before the fault to while it was on; the baseline is given
+    these times.
+    """
     slow, base = ("{:.2f}s..{:.2f}s".format(*(t - zero_ns / 1e9 for t in part))
                   for part in ((when.on, when.off), (max(when.on - 7, zero_ns / 1e9), when.on)))
     candidates = []
@@ -64,7 +66,9 @@ def baseline_right(case, answer):
 
 
 class Jmc:
-    """JMC's rules in a JVM of their own, once over the whole flight recording and once over the slow part."""
+    """JMC's rules in a JVM of their own, once over the whole flight recording and once over the
+    slow part.
+    """
 
     def __init__(self, java, out):
         self.java, classes = java, out / "classes" / "jmc"

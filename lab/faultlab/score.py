@@ -1,4 +1,6 @@
-"""Scores the recordings of one or more folders: one row per run, kept as JSON next to the page that is made from it."""
+"""Scores the recordings of one or more folders: one row per run, kept as JSON next to the page that
+is made from it.
+"""
 import json
 import subprocess
 
@@ -32,7 +34,9 @@ def runs(cases, folders):
 
 
 def onset_error(verdict, when):
-    """Seconds from the fault to the begin of the nearest slow window that fathom found; None if it found none."""
+    """Seconds from the fault to the begin of the nearest slow window that fathom found; None if it
+    found none.
+    """
     if verdict is None or not verdict["loss"]["lost_ms"] or not verdict["wall_clock"]:
         return None
     errors = [w["from_ns"] / 1e9 - when.on for w in verdict["windows"]["slow"]]

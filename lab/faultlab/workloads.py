@@ -42,7 +42,9 @@ def java_home(fathom, wanted):
 
 
 def bring_jars(needed, folder):
-    """Has Maven fetch the jars of lab/jars.tsv that are missing, and compares each with its checksum."""
+    """Has Maven fetch the jars of lab/jars.tsv that are missing, and compares each with its
+    checksum.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     pinned = {}
     for line in (LAB / "jars.tsv").read_text().splitlines():

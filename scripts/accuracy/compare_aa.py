@@ -5,11 +5,12 @@
 
 Two things for each of a few short real commands:
 
-- COMPARISONS (100) whole comparisons of the command with itself, RUNS (10) runs each: verdicts are counted;
+- COMPARISONS (100) whole comparisons of the command with itself, RUNS (10) runs each: verdicts are
+  counted;
 - one long series of the command, kept as FOLDER/NAME.json: `cargo run -p fathom-compare --example calibrate -- FOLDER/*.json`
   draws any number of comparisons from it, also with a planted ratio.
 
-Prints the table of docs/compare.md, with a 95 % interval (Wilson) of each rate.
+Prints the table of docs/compare.md, with a 95% interval (Wilson) of each rate.
 """
 
 import json
@@ -41,6 +42,9 @@ def wilson(hits, of, z=1.96):
 
 
 def main():
+    if len(sys.argv) < 3 or "--help" in sys.argv or "-h" in sys.argv:
+        print(__doc__.strip())
+        return 0 if len(sys.argv) > 1 and sys.argv[1] in ("--help", "-h") else 2
     fathom, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     comparisons = int(sys.argv[3]) if len(sys.argv) > 3 else 100
     runs = sys.argv[4] if len(sys.argv) > 4 else "10"
@@ -62,7 +66,8 @@ def main():
             f"| `{command}` | {comparisons} | {claimed} | {low:.1%} to {high:.1%} | {same} | {mean} | {spread} |",
             flush=True,
         )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

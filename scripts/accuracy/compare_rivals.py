@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""`fathom compare` compared with three other ways to compare runs, on the same draws: who claims a difference that is not there, and who
-finds one that is.
+"""`fathom compare` compared with three other ways to compare runs, on the same draws: who claims a
+difference that is not there, and who finds one that is.
 
     scripts/accuracy/compare_aa.py FATHOM FOLDER 0                     # series of real runs of one command each: FOLDER/NAME.json
-    scripts/accuracy/compare_rivals.py FATHOM FOLDER/*.json --benchstat PROGRAM --stackgate FOLDER-OF-PACKAGES
+    scripts/accuracy/compare_rivals.py FATHOM FOLDER/*.json --benchstat PROGRAM --stackgate
+    FOLDER-OF-PACKAGES
 
-Each draw takes a segment of a series, in the order of the clock, gives its runs to A and B in turn (A B, B A), and multiplies
-the times of B by a planted ratio. All four see the same runs:
+Each draw takes a segment of a series, in the order of the clock, gives its runs to A and B in turn
+(A B, B A), and multiplies the times of B by a planted ratio. All four see the same runs:
 
 - fathom compare, its verdict at 5 %;
-- the rule of thumb for results of JMH: means differ when their 99.9 % intervals (Student) do not overlap;
+- the rule of thumb for results of JMH: means differ when their 99.9% intervals (Student) do not
+  overlap;
 - benchstat (golang.org/x/perf), its defaults: Mann and Whitney's test at 5 %;
-- stackgate (PyPI), its defaults: permutation test, a threshold of 2 %, one side only (it looks for what became slower). Its input
-  are folded stacks: each run is one stack that weighs as many microseconds as the run took.
+- stackgate (PyPI), its defaults: permutation test, a threshold of 2 %, one side only (it looks for
+  what became slower). Its input are folded stacks: each run is one stack that weighs as many
+  microseconds as the run took.
 
-One that is not given is left out. Prints a table for each series, rates with their 95 % intervals (Wilson).
+One that is not given is left out. Prints a table for each series, rates with their 95 % intervals
+(Wilson).
 """
 
 import argparse
@@ -32,7 +36,8 @@ import tempfile
 from compare_aa import wilson
 
 RATIOS = [1.0, 1.005, 1.01, 1.02, 1.05, 1.1]
-# Two-sided 99.9 % of Student's distribution by degrees of freedom, between which is interpolated in 1/df.
+# Two-sided 99.9 % of Student's distribution by degrees of freedom, between which is interpolated in
+# 1/df.
 STUDENT = [(5, 6.869), (7, 5.408), (9, 4.781), (14, 4.140), (19, 3.883), (29, 3.659), (59, 3.460), (10**9, 3.291)]
 
 
@@ -40,7 +45,8 @@ def draws(series, runs, ratio, number):
     """`number` pairs of A and B."""
     room = len(series) - 2 * runs + 1
     for i in range(number):
-        # A prime, so that segments are spread over the series; the order within a block is random, and reversed in the next.
+        # A prime, so that segments are spread over the series; the order within a block is random,
+        # and reversed in the next.
         values = iter(series[i * 7919 % room :])
         chance, sides = random.Random(i), ([], [])
         for block in range(runs):

@@ -1,7 +1,9 @@
-"""What `fathom diagnose` and `fathom gc` say of other people's GC logs, compared with what those logs say themselves.
+"""What `fathom diagnose` and `fathom gc` say of other people's GC logs, compared with what those
+logs say themselves.
 
-What a log names is decided here, by plain searches in its text, and not by fathom's readers. Times (pauses, time covered,
-longest pause) are those of `fathom gc`, which `scripts/count-corpus.sh` checks on its own.
+What a log names is decided here, by plain searches in its text, and not by fathom's readers. Times
+(pauses, time covered, longest pause) are those of `fathom gc`, which `scripts/count-corpus.sh`
+checks on its own.
 
 Run by scripts/accuracy-gc.sh, which lists where the logs come from.
 """
@@ -79,7 +81,9 @@ class Log:
 
 
 def text_of(path):
-    """The text of a plain or compressed log, the members of an archive after one another; up to 64 MB."""
+    """The text of a plain or compressed log, the members of an archive after one another; up to 64
+    MB.
+    """
     limit = 64 << 20
     try:
         if path.endswith(".zip"):
@@ -108,7 +112,9 @@ def logs_of(root):
 
 
 def named_by(text):
-    """The failures that a log names, and whether it has a full collection that its collector is designed not to need."""
+    """The failures that a log names, and whether it has a full collection that its collector is
+    designed not to need.
+    """
     kinds = [kind for kind, pattern, _ in FAILURES if pattern.search(text)]
     concurrent = re.search(r"\bCMS\b|ParNew|GC pause \(|G1|Shenandoah|concurrent mode", text)
     causes = [a or b or "" for a, b in FULL.findall(text)]
@@ -138,7 +144,9 @@ def metric(jvm, key):
 
 
 def stopped_of(jvm):
-    """Share of the time in which a JVM was stopped, by collections or at other safepoints; of 10 s or more."""
+    """Share of the time in which a JVM was stopped, by collections or at other safepoints; of 10 s
+    or more.
+    """
     if (jvm.get("covers_s") or 0) < SPAN_S:
         return 0.0
     running = metric(jvm, "stop_throughput")
@@ -241,7 +249,9 @@ NO_FAILURE = {
 
 
 def asserted(root):
-    """(file, analysis) that the tests below a checkout of garbagecat assert; the file is empty where a test has no log."""
+    """(file, analysis) that the tests below a checkout of garbagecat assert; the file is empty
+    where a test has no log.
+    """
     pairs = set()
     for folder, _, files in os.walk(os.path.join(root, "src", "test", "java")):
         for name in (n for n in files if n.endswith(".java")):
@@ -255,7 +265,9 @@ def asserted(root):
 
 
 def held_against(root, rows):
-    """The asserted analyses, each with whether a verdict has a finding of it, has it among what was ruled out, or neither."""
+    """The asserted analyses, each with whether a verdict has a finding of it, has it among what was
+    ruled out, or neither.
+    """
     by_name = {os.path.basename(row["name"]): row for row in rows}
     graded = []
     for log, key in asserted(root):
@@ -275,8 +287,8 @@ def held_against(root, rows):
 
 
 def gcviewer(jar, path):
-    """Total of pauses, the longest one and the time in full collections, seconds, from GCViewer's summary; None when
-    it has none."""
+    """Total of pauses, the longest one and the time in full collections, seconds, from GCViewer's
+    summary; None when it has none."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "summary.csv")
         command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-jar", jar, path, out, "-t", "SUMMARY"]
@@ -401,7 +413,9 @@ def violations(repos):
 
 
 def commit_of(root):
-    """The commit of a checkout and how many of its files are missing; empty for a folder that is not a checkout."""
+    """The commit of a checkout and how many of its files are missing; empty for a folder that is
+    not a checkout.
+    """
     if not os.path.exists(os.path.join(root, ".git")):
         return ""
     done = subprocess.run(["git", "-C", root, "log", "-1", "--format=%h of %cs"], capture_output=True, text=True)

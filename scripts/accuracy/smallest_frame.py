@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""How small a change of one frame two recordings can show: the arithmetic of sampling, drawn and not measured.
+"""How small a change of one frame two recordings can show: the arithmetic of sampling, drawn and
+not measured.
 
     scripts/accuracy/smallest_frame.py [--minutes 11] [--cpus 2] [--share 0.01]
 
-A program of --frames frames with Zipf's shares is sampled on busy CPUs; one frame with --share of the time becomes slower
-by a part. Each of 16 segments of a side has counts that vary by Poisson, and by --between of their size, as work differs from
-segment to segment. A frame's change is judged as docs/flame.md says: by the larger of the two errors, counting and segments
-(Student's distribution), and of all frames Benjamini and Hochberg let through 5 %. Prints how often the changed frame is found,
-and how many frames that did not change are called so. A real run can only be worse: frames move by inlining, and load is not even.
+A program of --frames frames with Zipf's shares is sampled on busy CPUs; one frame with --share of
+the time becomes slower by a part. Each of 16 segments of a side has counts that vary by Poisson,
+and by --between of their size, as work differs from segment to segment. A frame's change is judged
+as docs/flame.md says: by the larger of the two errors, counting and segments (Student's
+distribution), and of all frames Benjamini and Hochberg let through 5 %. Prints how often the
+changed frame is found, and how many frames that did not change are called so. A real run can only
+be worse: frames move by inlining, and load is not even.
 """
 
 import argparse

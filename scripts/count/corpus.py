@@ -3,9 +3,9 @@
 
 usage: corpus.py COUNTER DIR        COUNTER: the program that prints fathom's counts (crates/ingest/examples/gc_pauses)
 
-Every file below DIR is read, members of .gz and .zip included. Which independent counter judges a file depends on the
-format that fathom's reader recognised by its content. What fathom refuses is judged by the JDK 6-8 counter all the same,
-so that a log refused by mistake is seen.
+Every file below DIR is read, members of .gz and .zip included. Which independent counter judges a
+file depends on the format that fathom's reader recognised by its content. What fathom refuses is
+judged by the JDK 6-8 counter all the same, so that a log refused by mistake is seen.
 """
 
 import gzip
@@ -56,7 +56,9 @@ def ours(counter, paths):
 
 
 def independent(form, path):
-    """The independent count of a file: (pauses, total, longest); None where there is no counter for its format."""
+    """The independent count of a file: (pauses, total, longest); None where there is no counter for
+    its format.
+    """
     module = {"jdk8-gc-log": "jdk8", "-": "jdk8", "unified-log": "unified"}.get(form)
     try:
         records = importlib.import_module(module).records if module else None

@@ -3,10 +3,11 @@
 
 usage: jdk8.py FILE…          prints: file, pauses, total seconds, longest, full ones (labelled), tab-separated
 
-The method differs from the reader's on purpose: the whole file is one string. What is known not to be a record is
-blanked out by regular expressions (concurrent phases, CPU times, address ranges, class histograms). Then every "[GC"
-or "[Full GC" that is not inside a record already counted is followed to the bracket that closes it, and the seconds
-just before that bracket are its duration. Outermost records only; seconds as printed.
+The method differs from the reader's on purpose: the whole file is one string. What is known not to
+be a record is blanked out by regular expressions (concurrent phases, CPU times, address ranges,
+class histograms). Then every "[GC" or "[Full GC" that is not inside a record already counted is
+followed to the bracket that closes it, and the seconds just before that bracket are its duration.
+Outermost records only; seconds as printed.
 """
 
 import re

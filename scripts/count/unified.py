@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Counts the stop-the-world records of unified logs (JDK 9 to 25), independently of fathom's reader.
+"""Counts the stop-the-world records of unified logs (JDK 9 to 25), independently of fathom's
+reader.
 
 usage: unified.py FILE…          prints: file, pauses, total seconds, longest, tab-separated
 
-The method differs from the reader's on purpose: one regular expression over the whole text finds every closing record
-("GC(7) Pause … 1.5ms" at the end of a line) and every opening one (the same without a duration). Openings and closings
-are brackets: a record that closes while one of an older collection is open is part of that one. Where a log has no
-openings, a full collection is part of the young one that closes right after it, has the id before its own, and is not
-shorter. What happens at debug and trace level, and what names a worker thread, is a step of a pause.
+The method differs from the reader's on purpose: one regular expression over the whole text finds
+every closing record ("GC(7) Pause … 1.5ms" at the end of a line) and every opening one (the same
+without a duration). Openings and closings are brackets: a record that closes while one of an older
+collection is open is part of that one. Where a log has no openings, a full collection is part of
+the young one that closes right after it, has the id before its own, and is not shorter. What
+happens at debug and trace level, and what names a worker thread, is a step of a pause.
 """
 
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scripts/heap/compare.sh DUMP [N]: the N objects (300) that retain most, as the heap library of NetBeans computes them, next to fathom's
-# numbers for the same objects. The library comes from Maven Central into a folder outside of the checkout ($XDG_CACHE_HOME/fathom/heap).
+# scripts/heap/compare.sh DUMP [N]: the N objects (300) that retain most, as the heap library of
+# NetBeans computes them, next to fathom's numbers for the same objects. The library comes from
+# Maven Central into a folder outside of the checkout ($XDG_CACHE_HOME/fathom/heap).
 #
 # Exit status: 3 when Maven or a JDK is missing.
 set -euo pipefail
@@ -16,7 +17,8 @@ mkdir -p "$cache"
 javac -cp "$jar" -d "$cache" "$here/NetBeansRetained.java"
 cargo build -q --release -p fathom-heap --example measure --manifest-path "$here/../../Cargo.toml"
 target=$(cargo metadata --format-version 1 --no-deps --manifest-path "$here/../../Cargo.toml" | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-# The library keeps its indexes next to the dump's folder of temporary files; heaps need some three times the memory of the objects.
+# The library keeps its indexes next to the dump's folder of temporary files; heaps need some three
+# times the memory of the objects.
 java -Xmx"${JAVA_HEAP:-4g}" -cp "$cache:$jar" NetBeansRetained "$dump" "$most" >"$cache/netbeans.txt"
 "$target/release/examples/measure" "$dump" 1000000 >"$cache/fathom.txt"
 awk 'NR == FNR { theirs[$1] = $2; next }

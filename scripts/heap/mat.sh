@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# scripts/heap/mat.sh MAT DUMP...: the 1000 objects that keep most of each dump, as Eclipse MAT computes them without a workbench, next to
-# fathom's figures for the same objects. MAT is a clone of MAT's repository; its plug-ins report, api, parser and hprof are compiled as they
-# are, but for the page of preferences, and run on Equinox from Maven Central. Its test dumps are in plugins/org.eclipse.mat.tests/dumps.
+# scripts/heap/mat.sh MAT DUMP...: the 1000 objects that keep most of each dump, as Eclipse MAT
+# computes them without a workbench, next to fathom's figures for the same objects. MAT is a clone
+# of MAT's repository; its plug-ins report, api, parser and hprof are compiled as they are, but for
+# the page of preferences, and run on Equinox from Maven Central. Its test dumps are in
+# plugins/org.eclipse.mat.tests/dumps.
 #
-# MAT writes its indexes next to a dump, so each is linked into a folder of its own. JAVA_HOME is a JDK 21 or later, JAVA_HEAP (2g) what MAT may take.
-# Exit status: 3 when Maven, git, Python or a JDK is missing.
+# MAT writes its indexes next to a dump, so each is linked into a folder of its own. JAVA_HOME is a
+# JDK 21 or later, JAVA_HEAP (2g) what MAT may take. Exit status: 3 when Maven, git, Python or a JDK
+# is missing.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mat=$(realpath "$1")

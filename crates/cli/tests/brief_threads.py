@@ -1,4 +1,5 @@
-"""Threads that live for a millisecond, one after the other from several makers, each of which makes known calls. Argument: how many threads.
+"""Threads that live for a millisecond, one after the other from several makers, each of which makes
+known calls. Argument: how many threads.
 
 Prints how often each of the calls was made."""
 

@@ -1,4 +1,6 @@
-"""A resolver on port 53 of the loopback: answers after a delay (argument, seconds); names that begin with "lost" never."""
+"""A resolver on port 53 of the loopback: answers after a delay (argument, seconds); names that
+begin with "lost" never.
+"""
 import socket
 import struct
 import sys

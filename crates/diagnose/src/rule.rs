@@ -27,9 +27,9 @@ pub trait Rule: Sync {
     /// confounders and how they are distinguished, and what it can say from which inputs.
     fn about(&self) -> &'static str;
 
-    /// What it must have seen before it may rule its cause out. The pipeline cuts the case to what is
-    /// covered of that, and where little of the slow windows is ([`crate::COVERED`]), the cause is
-    /// not known rather than ruled out.
+    /// What it must have seen before it may rule its cause out. The pipeline cuts the case to what
+    /// is covered of that, and where little of the slow windows is ([`crate::COVERED`]), the cause
+    /// is not known rather than ruled out.
     fn needs(&self) -> &'static [Sight];
 
     /// Whether its finding is but what is left when the others have explained theirs: it is

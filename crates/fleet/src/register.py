@@ -1,6 +1,7 @@
-# Makes tables of Iceberg of the files at a place, or brings them up to date; {"place", "catalog", "namespace", "tables"} on standard
-# input, {table: {"files", "added", "removed", "metadata"}} on standard output. Files stay where they are, as they are.
-# Exit status 3: pyiceberg is not here; 4: it refused.
+# Makes tables of Iceberg of the files at a place, or brings them up to date; {"place", "catalog",
+# "namespace", "tables"} on standard input, {table: {"files", "added", "removed", "metadata"}} on
+# standard output. Files stay where they are, as they are. Exit status 3: pyiceberg is not here; 4:
+# it refused.
 import glob, json, os, sys
 
 

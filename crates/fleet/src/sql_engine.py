@@ -1,5 +1,6 @@
-# Runs one question in an engine that this Python has: {"engine", "place", "prelude", "kept", "sql"} on standard input, the
-# answer on standard output. Exit status 3: the engine's module is not here; 4: the engine refused; 5: Spark finds no Java.
+# Runs one question in an engine that this Python has: {"engine", "place", "prelude", "kept", "sql"}
+# on standard input, the answer on standard output. Exit status 3: the engine's module is not here;
+# 4: the engine refused; 5: Spark finds no Java.
 import json, os, shutil, sys, urllib.parse
 
 
@@ -32,7 +33,8 @@ def spark(work):
     master = os.environ.get("FATHOM_FLEET_SPARK", "local[*]")
     builder = SparkSession.builder.master(master).appName("fathom fleet")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    # A question's answer is small; 200 partitions of a shuffle, the default, are 200 tasks of nothing.
+    # A question's answer is small; 200 partitions of a shuffle, the default, are 200 tasks of
+    # nothing.
     builder = builder.config("spark.sql.shuffle.partitions", os.environ.get("FATHOM_FLEET_SPARK_PARTITIONS", "8"))
     if master.startswith("local"):
         # Its processes talk to each other on this machine, whatever the machine's name resolves to.

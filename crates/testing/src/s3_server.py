@@ -1,7 +1,8 @@
-# A server of the S3 protocol that checks signatures and rights (moto), with a bucket "fleet". Its first line says, as JSON, where it is
-# and which keys there are; then each line of standard input is a command, answered by a line: "away", "back" (the socket closes, what
-# was put stays), "copy DIR" (the bucket's objects as files), "clear", "versions" (how many there ever were), "uploads" (how many are unfinished).
-# It ends with its standard input.
+# A server of the S3 protocol that checks signatures and rights (moto), with a bucket "fleet". Its
+# first line says, as JSON, where it is and which keys there are; then each line of standard input
+# is a command, answered by a line: "away", "back" (the socket closes, what was put stays), "copy
+# DIR" (the bucket's objects as files), "clear", "versions" (how many there ever were), "uploads"
+# (how many are unfinished). It ends with its standard input.
 import json, logging, os, sys
 
 logging.getLogger("werkzeug").setLevel(logging.CRITICAL)

@@ -1,7 +1,7 @@
 """compare.py DUMP MAT FATHOM: what two lists of "address retained shallow class" have in common.
 
-The own sizes of classes are left out of the third figure: MAT counts their static fields alone, HotSpot has an instance of
-java.lang.Class besides.
+The own sizes of classes are left out of the third figure: MAT counts their static fields alone,
+HotSpot has an instance of java.lang.Class besides.
 """
 
 import sys
