@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use fathom_hotspot::Error as JvmError;
 use fathom_recording::RecordingError;
 
 /// An error that the environment is to blame for (no JVM, no permission): exit status 3.
@@ -39,7 +40,13 @@ pub fn code(result: anyhow::Result<Outcome>) -> ExitCode {
     // What an error quotes may come from a file.
     let text = without_numbers(&format!("{error:#}"));
     text.lines().for_each(|line| eprintln!("fathom: {}", fathom_render::printable(line)));
-    ExitCode::from(if error.is::<Environment>() { 3 } else { 2 })
+    ExitCode::from(if is_environment(&error) { 3 } else { 2 })
+}
+
+/// Whether the environment is to blame: said by a command, or a JVM that is gone, belongs to
+/// somebody else, or cannot be read.
+fn is_environment(error: &anyhow::Error) -> bool {
+    error.is::<Environment>() || error.chain().any(|cause| cause.is::<JvmError>())
 }
 
 /// A message without the kernel's numbers of errors (" (os error 2)"), which say nothing next to
@@ -68,6 +75,13 @@ fn is_broken_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_jvm_that_cannot_be_read_is_not_the_users_mistake() {
+        let jvm = anyhow::Error::from(JvmError::NoProcess { pid: 7 }).context("process 7");
+        assert!(is_environment(&jvm) && is_environment(&Environment("no JVM".into()).into()));
+        assert!(!is_environment(&anyhow::anyhow!("no such flag")));
+    }
 
     #[test]
     fn the_numbers_of_errors_are_left_out_and_nothing_else() {

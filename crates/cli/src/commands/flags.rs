@@ -9,7 +9,7 @@ use fathom_compare::flags::{Flag, Flags, differences, of_arguments, printed};
 use fathom_hotspot::{Vm, flags};
 use fathom_recording::vocabulary::fact;
 
-use crate::exit::Outcome;
+use crate::exit::{Environment, Outcome};
 use crate::inputs::InputArgs;
 use crate::jdk::{self, Jdk};
 use crate::output::{print_fitted, print_json};
@@ -73,7 +73,8 @@ fn of(named: &str) -> Result<Flags> {
     if let Some(release) = named.strip_prefix("jdk=") {
         let found =
             jdk::find().into_iter().find(|j| j.version == release || j.feature.to_string() == release);
-        let found = found.with_context(|| format!("no JDK {release} was found; fathom jdks lists them"))?;
+        let found = found
+            .ok_or_else(|| Environment(format!("no JDK {release} was found; fathom jdks lists them")))?;
         return asked(&found.program("java"), &[]);
     }
     if let Some(jdk) = Jdk::at(path) {

@@ -88,7 +88,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["class", "object", "paths", "redacted", "json", "every"])]
     html: Option<PathBuf>,
     /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1,
-    /// fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-live/1)
+    /// fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-redacted/1,
+    /// fathom.heap-live/1)
     #[arg(long)]
     json: bool,
 }

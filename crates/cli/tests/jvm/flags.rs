@@ -104,5 +104,9 @@ fn what_is_no_jvm_is_said() {
     let error = |a: &str| said(&fathom(Path::new("."), &["flags", a, a]));
     assert!(error("no such thing").contains("no process, no JDK, no file"), "{}", error("no such thing"));
     assert!(error("jdk=4711").contains("no JDK 4711 was found"));
+    for named in ["999999999", "jdk=4711"] {
+        let output = fathom(Path::new("."), &["flags", named, named]);
+        assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    }
     assert!(error("java -XX:NoSuchFlag=1").contains("NoSuchFlag"), "{}", error("java -XX:NoSuchFlag=1"));
 }

@@ -294,6 +294,7 @@ fn a_redacted_copy_has_no_values_and_the_same_sizes_and_holders() {
         let dir = dumped.dir.path();
         assert!(has(&std::fs::read(dir.join("it.hprof")).unwrap(), SECRET), "JDK {release}: not planted");
         let done = crate::live::json(dir, &["heap", "it.hprof", "--redacted", "copy.hprof"]);
+        assert_eq!(done["schema"], "fathom.heap-redacted/1");
         assert!(done["arrays"].as_u64().unwrap() > 1_000 && done["instances"].as_u64().unwrap() > 1_000);
         let copy = std::fs::read(dir.join("copy.hprof")).unwrap();
         assert!(!has(&copy, SECRET), "JDK {release}");

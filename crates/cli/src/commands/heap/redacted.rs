@@ -8,8 +8,20 @@ use fathom_diagnose::quantity;
 use fathom_heap::{Redacted, redact};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde::Serialize;
 
 use crate::output::write_new_file;
+
+/// The schema of the JSON form.
+const SCHEMA: &str = "fathom.heap-redacted/1";
+
+/// What a copy lacks, for programs.
+#[derive(Serialize)]
+struct Written {
+    schema: &'static str,
+    #[serde(flatten)]
+    done: Redacted,
+}
 
 /// Makes the copy, packed where its name ends with `.gz`, and says what is left out of it.
 pub fn copy(dump: &Path, to: &Path, json: bool) -> Result<()> {
@@ -17,7 +29,7 @@ pub fn copy(dump: &Path, to: &Path, json: bool) -> Result<()> {
     let packed = to.extension().is_some_and(|extension| extension == "gz");
     let done = write_new_file(to, |out| write(dump, out, packed))?;
     if json {
-        return crate::output::print_json(&done);
+        return crate::output::print_json(&Written { schema: SCHEMA, done });
     }
     let count = |n: u64| quantity::count(n as f64);
     crate::output::print_fitted(&format!(
