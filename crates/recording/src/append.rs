@@ -1,7 +1,7 @@
-//! Appends one recording to another.
+//! Appends one recording to another, and remembers which rows are whose.
 
 use crate::narrow::{NONE, Sparse};
-use crate::{FrameId, ProcessId, Recording, SourceId, StackId, StrId};
+use crate::{FrameId, ProcessId, Recording, RecordingPart, SourceId, StackId, StrId};
 
 impl Recording {
     /// Adds all rows of `other`, with new ids. Times stay as they are: both must be on the same
@@ -10,6 +10,9 @@ impl Recording {
     pub fn append(&mut self, other: Self) {
         if self.sources.is_empty() && self.processes.is_empty() && self.strings.is_empty() {
             *self = other;
+            if self.parts.is_empty() {
+                self.parts.push(self.whole());
+            }
             return;
         }
         let strings: Vec<StrId> = (0..other.strings.len() as u32)
@@ -24,6 +27,14 @@ impl Recording {
         let (frames, spans) = (self.frames.len() as u32, self.spans.len() as u32);
         let moved = |id: u32, by: u32| if id == NONE { NONE } else { id + by };
 
+        let before = [processes, sources, threads, stacks];
+        if self.parts.is_empty() {
+            self.parts.push(self.whole());
+        }
+        match other.parts.is_empty() {
+            true => self.parts.push(other.whole().behind(before)),
+            false => self.parts.extend(other.parts.iter().map(|part| part.clone().behind(before))),
+        }
         self.cut |= other.cut;
         self.identity.in_common(&other.identity);
         self.processes.extend(other.processes);
@@ -76,5 +87,72 @@ impl Recording {
         from.key.rows(0..from.key.len()).for_each(|key| to.key.push(key));
         to.figures.append(from.figures, text);
         to.labels.append(from.labels, text);
+    }
+
+    /// The recordings that it is made of; empty of files that are none.
+    pub fn parts(&self) -> Vec<RecordingPart> {
+        if !self.parts.is_empty() || self.identity.recording.is_none() {
+            return self.parts.clone();
+        }
+        vec![self.whole()]
+    }
+
+    /// The id of the recording that a process was read from; `None` of one that a file names.
+    pub fn recording_of(&self, process: ProcessId) -> Option<&str> {
+        if self.parts.is_empty() {
+            return self.identity.recording.as_deref();
+        }
+        let of = self.parts.iter().find(|part| (part.processes.from..part.processes.to).contains(&process.0));
+        of?.recording.as_deref()
+    }
+
+    /// All of its rows as one part.
+    pub(crate) fn whole(&self) -> RecordingPart {
+        RecordingPart {
+            recording: self.identity.recording.clone(),
+            host: self.identity.host.clone(),
+            service: self.identity.service.clone(),
+            processes: (0..self.processes.len()).into(),
+            sources: (0..self.sources.len()).into(),
+            threads: (0..self.threads.len()).into(),
+            stacks: (0..self.stacks.len()).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Process, Role, Sink};
+
+    fn recorded(id: &str, processes: usize) -> Recording {
+        let mut recording = Recording::new();
+        recording.identity.recording = Some(id.to_owned());
+        for i in 0..processes {
+            let process = recording.add_process(Process::default());
+            recording.thread(process, Some(i as i64), "main", Role::App);
+        }
+        recording
+    }
+
+    #[test]
+    fn a_process_of_several_recordings_is_known_with_the_one_that_it_is_of() {
+        let alone = recorded("a", 2);
+        assert_eq!((alone.recording_of(ProcessId(1)), alone.parts().len()), (Some("a"), 1));
+        let mut all = Recording::new();
+        all.append(alone);
+        all.append(recorded("b", 3));
+        // A log that is read next to them is of neither.
+        let of_log = all.add_process(Process::default());
+        let of = |id: u32| all.recording_of(ProcessId(id));
+        assert_eq!([of(0), of(1), of(2), of(4)], [Some("a"), Some("a"), Some("b"), Some("b")]);
+        assert_eq!((of(of_log.0), all.identity.recording.as_deref()), (None, None));
+        let ids = all.parts().into_iter().map(|part| (part.processes.from, part.threads.to));
+        assert_eq!(ids.collect::<Vec<_>>(), [(0, 2), (2, 5)]);
+        let mut more = Recording::new();
+        more.append(recorded("c", 1));
+        more.append(all);
+        let of = [1, 3, 6].map(|id| more.recording_of(ProcessId(id)));
+        assert_eq!(of, [Some("a"), Some("b"), None]);
     }
 }

@@ -107,6 +107,8 @@ pub struct Recording {
     pub cut: bool,
     /// Its identity, for comparisons with other recordings.
     pub identity: crate::Identity,
+    /// The recordings that were read into it, where others may have been.
+    pub(crate) parts: Vec<crate::RecordingPart>,
     thread_ids: FxHashMap<Thread, ThreadId>,
     frame_ids: FxHashMap<Frame, FrameId>,
     stack_ids: StackIndex,
