@@ -33,7 +33,11 @@ fn totals(totals: &Totals) -> String {
 }
 
 fn one(out: &mut Sheet, jvm: &JvmGc) {
-    let over = jvm.covers_s.map_or("no timestamps".to_owned(), |s| format!("over {}", quantity::seconds(s)));
+    let over = match jvm.covers_s {
+        Some(s) => format!("over {}", quantity::seconds(s)),
+        None if jvm.is_empty() => "without a record of the collector or of a stop".to_owned(),
+        None => "no timestamps".to_owned(),
+    };
     let mut about = vec![printable(&jvm.process).into_owned()];
     about.extend((!jvm.description.is_empty()).then(|| printable(&jvm.description).into_owned()));
     out.push_str(&format!("{}, {over}\n{}\n", about.join(": "), totals(&jvm.totals)));
@@ -182,5 +186,15 @@ mod tests {
             let shown = if columns < 100 { "p99 123 ms" } else { "p99 max" };
             assert!(words.contains(shown), "{columns}: {text}");
         }
+    }
+
+    #[test]
+    fn a_jvm_of_which_nothing_was_recorded_is_said_to_be_one() {
+        let mut recording = Recording::new();
+        let facts = [(fact::COLLECTOR.to_owned(), "G1".to_owned())].into();
+        recording.add_process(Process { name: "Shop".into(), facts, ..Process::default() });
+        recording.seal();
+        let text = text(&report(&recording, None), 100);
+        assert!(text.starts_with("Shop: G1, without a record of the collector or of a stop\n"), "{text}");
     }
 }

@@ -199,8 +199,8 @@ pub(crate) fn group(out: &mut Sheet, group: &Group) {
     let next_to_it = out.width.saturating_sub(2 + (1 + 2) + (NAME + 2) + (VALUE + 2));
     for metric in &group.metrics {
         let why = match word(metric.grade) {
-            Some(word) => format!("{word}: {}", printable(&metric.why)),
-            None => format!("({})", printable(&metric.why)),
+            Some(word) => format!("{word}: {}", printable(&metric.why.sentence())),
+            None => format!("({})", printable(&metric.why.sentence())),
         };
         let (indent, room) = if next_to_it >= LEAST_MEANING {
             (out.width - next_to_it, next_to_it)

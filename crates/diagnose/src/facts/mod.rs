@@ -18,6 +18,7 @@ pub(crate) mod culprits;
 pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod headlines;
+pub(crate) mod judged;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod meanings;
@@ -200,6 +201,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("Ruled out", ruled_out::ALL),
         ("What could be looked at", scope::ALL),
         ("What would show it", switch_on::ALL),
+        ("Why metrics are judged as they are", judged::ALL),
     ];
     all.extend(remedies::catalogue());
     all

@@ -53,7 +53,7 @@ super::metrics! {
     HEAP_NOT_JUDGED = "heap-not-judged",
         "whether the heap of {jvm} is too small: collections took {value} of the time, and {why}";
     SHORT_LOG = "log-is-short", "the log covers less than 10 s";
-    NO_HEAP_SIZE = "heap-size-unseen", "the size of the heap is not in the log";
+    NO_HEAP_SIZE = "heap-without-size", "the size of the heap is not in the log";
     NO_YOUNG_SIZE = "young-size-unseen", "the size of the young generation is not in the log";
     FEW_OLD_COLLECTIONS = "few-old-collections",
         "what stays in use shows only after more collections of the old generation";

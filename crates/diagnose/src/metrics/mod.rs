@@ -15,7 +15,8 @@ pub use distribution::Distribution;
 
 use serde::Serialize;
 
-use crate::quantity;
+use crate::facts::judged as words;
+use crate::{Fact, quantity};
 
 /// Whether a metric is fine in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -48,7 +49,7 @@ pub struct Metric {
     /// Whether it is fine here.
     pub grade: Grade,
     /// Why it is judged so, or why not.
-    pub why: String,
+    pub why: Fact,
     /// Where the value stands, when it is that of one record: "gc.log:1234".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
@@ -71,7 +72,6 @@ impl Metric {
 
     /// A metric that is not judged yet.
     fn new(id: &'static str, name: &'static str, value: Option<f64>, unit: &'static str) -> Self {
-        let why = if value.is_some() { "" } else { "not in this log" };
         Self {
             id,
             name,
@@ -79,7 +79,7 @@ impl Metric {
             unit,
             meaning: "",
             grade: Grade::NotJudged,
-            why: why.into(),
+            why: words::NOT_LOGGED.fact(),
             position: None,
         }
     }
@@ -91,7 +91,7 @@ impl Metric {
     }
 
     /// With a judgement, where there is a value to judge.
-    fn judged(mut self, judge: impl FnOnce(f64) -> (Grade, String)) -> Self {
+    fn judged(mut self, judge: impl FnOnce(f64) -> (Grade, Fact)) -> Self {
         if let Some(value) = self.value {
             (self.grade, self.why) = judge(value);
         }
@@ -99,8 +99,8 @@ impl Metric {
     }
 
     /// With the reason why it is not judged, or why there is no value.
-    fn because(mut self, why: impl Into<String>) -> Self {
-        self.why = why.into();
+    fn because(mut self, why: Fact) -> Self {
+        self.why = why;
         self
     }
 

@@ -11,7 +11,7 @@ use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope};
 use crate::collections::{self, Pause, Worked};
-use crate::quantity;
+use crate::facts::{Value, judged as words};
 
 /// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below
 /// one half the workers waited for more than they worked. Measured on two CPUs with a load of
@@ -95,29 +95,26 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     Group { name: "Collector", metrics }
 }
 
-const NO_CPU: &str = "no pause of 50 ms or more with CPU times (JDK 9 on: -Xlog:gc+cpu, part of gc*)";
-
 fn efficiency(scope: &Scope<'_>, worked: Option<Worked>) -> [Metric; 2] {
-    let waited = "the workers waited more than they worked: no CPU, a disk, page faults, or swap";
     let grade = |s: f64| scope.grade_cost(if s >= EFFICIENCY.1 { Grade::Watch } else { Grade::Bad });
     let share = worked.and_then(|w| w.efficiency);
-    let unknown = if worked.is_some() { "how many workers there were is not in the log" } else { NO_CPU };
+    let unknown = if worked.is_some() { &words::NO_WORKERS } else { &words::NO_CPU };
     let cpus = worked.map(|w| w.cpu.cpu_s() / w.cpu.real_s);
     [
         Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, "share")
             .means("CPU ÷ (wall × workers) over pauses of 50 ms or more. Little CPU in a long pause: the collector waited.")
-            .because(unknown)
+            .because(unknown.fact())
             .judged(|s| match s {
-                s if s >= EFFICIENCY.0 => (Grade::Fine, format!("{} or more is usual", quantity::share(EFFICIENCY.0))),
-                s => (grade(s), waited.into()),
+                s if s >= EFFICIENCY.0 => (Grade::Fine, words::USUAL_FROM.is(Value::share(EFFICIENCY.0))),
+                s => (grade(s), words::WORKERS_WAITED.fact()),
             }),
         Metric::new("pause_cpus", "CPUs at work in pauses", cpus, "CPUs")
             .means("CPU ÷ wall over pauses of 50 ms or more. At least one worker has work all along.")
-            .because(NO_CPU)
+            .because(words::NO_CPU.fact())
             .judged(|n| match n {
-                n if n < EFFICIENCY.0 => (grade(n), waited.into()),
-                _ if share.is_some() => (Grade::NotJudged, "judged by what the workers could use, above".into()),
-                _ => (Grade::NotJudged, "how many there could have been is not in the log".into()),
+                n if n < EFFICIENCY.0 => (grade(n), words::WORKERS_WAITED.fact()),
+                _ if share.is_some() => (Grade::NotJudged, words::BY_WORKERS.fact()),
+                _ => (Grade::NotJudged, words::NO_MOST_CPUS.fact()),
             }),
     ]
 }
@@ -126,10 +123,10 @@ fn kernel(scope: &Scope<'_>, worked: Option<Worked>) -> Metric {
     let share = worked.map(|w| w.cpu).filter(|c| c.cpu_s() > 0.0).map(|c| c.sys_s / c.cpu_s());
     Metric::new("pause_sys_share", "Kernel share of the CPU used in pauses", share, "share")
         .means("The collector hardly needs the kernel. Much kernel time: memory touched for the first time, huge pages, swap.")
-        .because(NO_CPU)
+        .because(words::NO_CPU.fact())
         .judged(|s| match SYS_SHARE.grade(s) {
-            Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::share(SYS_SHARE.fine))),
-            grade => (scope.grade_cost(grade), "the kernel gives or takes memory while the application waits".into()),
+            Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::share(SYS_SHARE.fine))),
+            grade => (scope.grade_cost(grade), words::KERNEL_MEMORY.fact()),
         })
 }
 
@@ -145,8 +142,8 @@ fn failures(scope: &Scope<'_>) -> Metric {
     )
     .means("Collections that ran out of room for survivors, or CMS cycles overtaken by allocation.")
     .judged(|n| match n {
-        0.0 => (Grade::Fine, "none".into()),
-        _ => (Grade::Bad, "the heap has too little room, or old collections start too late".into()),
+        0.0 => (Grade::Fine, words::NONE.fact()),
+        _ => (Grade::Bad, words::NO_ROOM.fact()),
     });
     metric.at(failed.first().map(|p| p.span.position()))
 }
@@ -161,18 +158,14 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
         .max_by(|a, b| gap(a).unwrap_or(0.0).total_cmp(&gap(b).unwrap_or(0.0)));
     Metric::new("idle_gap_max", "Longest gap between lines of one pause", longest.and_then(|p| gap(&p)), "ms")
         .means("Time within a pause in which no work was done, between two lines of its log.")
-        .because("the log prints one line per pause, or no timestamps")
+        .because(words::NO_LINES.fact())
         .judged(|ms| match IDLE_GAP_MS.grade(ms) {
-            Grade::Fine => (Grade::Fine, "the lines of a pause follow each other at once".into()),
+            Grade::Fine => (Grade::Fine, words::LINES_FOLLOW.fact()),
             // The rule asks the same of it.
-            Grade::Bad if longest.and_then(Pause::gap).is_none_or(|gap| !gap.idle) => (
-                Grade::Watch,
-                "what was done in it the log does not say; it used CPU time, or none is printed".into(),
-            ),
-            grade => (
-                grade,
-                "the JVM may have waited for the log itself; see the rule gc-log-write-blocked".into(),
-            ),
+            Grade::Bad if longest.and_then(Pause::gap).is_none_or(|gap| !gap.idle) => {
+                (Grade::Watch, words::GAP_UNKNOWN.fact())
+            }
+            grade => (grade, words::GAP_OF_LOG.fact()),
         })
         .at(longest.map(|p| p.span.position()))
 }
@@ -189,8 +182,8 @@ fn cycles(scope: &Scope<'_>) -> Option<Metric> {
     let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), "share")
         .means("Share of the run in which the collector worked concurrently with the application, on CPUs it then lacks.")
         .judged(|s| match s {
-            s if s <= 0.5 => (Grade::Fine, "it rests at least half of the time".into()),
-            _ => (Grade::Watch, "it rarely rests: a larger heap or less allocation gives it room".into()),
+            s if s <= 0.5 => (Grade::Fine, words::RESTS.fact()),
+            _ => (Grade::Watch, words::RARELY_RESTS.fact()),
         });
     Some(metric)
 }
@@ -204,21 +197,21 @@ fn stall_metrics(scope: &Scope<'_>) -> Vec<Metric> {
     let count = Metric::new("stalls", "Allocation stalls", Some(lengths.count as f64), "count")
         .means("A thread waited because the collector had not freed memory in time. Others ran on, so it is no pause.")
         .judged(|n| match n {
-            0.0 => (Grade::Fine, "none".into()),
-            _ if lengths.max < STALL_MS => (Grade::Watch, format!("all below {}", quantity::millis(STALL_MS))),
-            _ => (Grade::Bad, "threads were stopped that the collector is built never to stop".into()),
+            0.0 => (Grade::Fine, words::NONE.fact()),
+            _ if lengths.max < STALL_MS => (Grade::Watch, words::ALL_BELOW.is(Value::ms(STALL_MS))),
+            _ => (Grade::Bad, words::STALLED.fact()),
         });
     let total = Metric::new("stall_total", "Allocation stalls, all threads", Some(lengths.total / 1e3), "s")
         .means("Added up over threads; can exceed the length of the run.")
-        .because("judged by their number and the longest one");
+        .because(words::BY_LONGEST.fact());
     let max = Metric::new("stall_max", "Longest allocation stall", longest.map(|_| lengths.max), "ms")
         .means("For the request that the thread served, the same as a pause.")
-        .because("none")
+        .because(words::NONE.fact())
         .judged(|ms| {
             if ms < STALL_MS {
-                (Grade::Watch, "short".into())
+                (Grade::Watch, words::SHORT.fact())
             } else {
-                (Grade::Bad, "longer than any pause should be".into())
+                (Grade::Bad, words::LONGER_THAN_PAUSE.fact())
             }
         })
         .at(longest.map(|s| s.position()));
@@ -234,9 +227,9 @@ fn host_load(scope: &Scope<'_>) -> Option<Metric> {
     let metric = Metric::new("host_load_max", "Highest load of the machine", Some(load), "load")
         .means("Running and runnable threads of the whole machine, as ZGC prints it.")
         .judged(|load| match cpus.filter(|c| *c >= 1.0) {
-            Some(cpus) if load > cpus => (Grade::Watch, format!("more than its {cpus:.0} CPUs")),
-            Some(cpus) => (Grade::Fine, format!("not more than its {cpus:.0} CPUs")),
-            None => (Grade::NotJudged, "the number of CPUs is not in the log".into()),
+            Some(cpus) if load > cpus => (Grade::Watch, words::LOAD_HIGH.is(Value::counted(cpus))),
+            Some(cpus) => (Grade::Fine, words::LOAD_LOW.is(Value::counted(cpus))),
+            None => (Grade::NotJudged, words::NO_CPUS.fact()),
         });
     Some(metric)
 }

@@ -17,8 +17,8 @@ use super::super::{Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
 use crate::collections::{self, LivePoint};
+use crate::facts::{Value, judged as words};
 use crate::live_set::{Growth, READINGS, Rise};
-use crate::quantity;
 
 /// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live /
 /// (heap − live): at 50% that is 1, at 70% more than 2, at 85% almost 6.
@@ -89,14 +89,11 @@ fn allocation_rate(scope: &Scope<'_>, allocated: Option<Allocated>) -> Metric {
     let stopped = scope.stopped_share;
     Metric::new("allocation_rate", "Allocation rate", rate, "bytes/s")
         .means("What the application allocates. It sets how often the collector must run.")
-        .because("needs two collections with heap sizes and timestamps")
+        .because(words::NO_RATE.fact())
         .judged(|_| match stopped {
-            Some(s) if s <= STOPPED.fine => (
-                Grade::Fine,
-                format!("the collector keeps up with {} of the time stopped", quantity::share(s)),
-            ),
-            Some(s) => (Grade::Watch, format!("keeping up takes {} of the time", quantity::share(s))),
-            None => (Grade::NotJudged, "the log has no timestamps".into()),
+            Some(s) if s <= STOPPED.fine => (Grade::Fine, words::KEEPS_UP.is(Value::share(s))),
+            Some(s) => (Grade::Watch, words::KEEPING_UP_TAKES.is(Value::share(s))),
+            None => (Grade::NotJudged, scope.no_time()),
         })
 }
 
@@ -107,21 +104,19 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
     // What was there before the first collection is no part of what is counted as allocated after
     // it.
     let (share, unknown) = match share {
-        Some(share) if share > 1.0 => {
-            (None, "more was promoted than is seen to be allocated: the log is a fragment")
-        }
-        share => (share, "no young collection with sizes of the old generation"),
+        Some(share) if share > 1.0 => (None, words::PROMOTED_MORE.fact()),
+        share => (share, words::NO_OLD_SIZES.fact()),
     };
     [
         Metric::new("promotion_rate", "Promotion rate", rate, "bytes/s")
             .means("What young collections move to the old generation. It sets how often that must be collected.")
-            .because(if rate.is_some() { "judged as a share of what is allocated, below" } else { "no young collection with sizes of the old generation" }),
+            .because(if rate.is_some() { words::BY_ALLOCATED.fact() } else { words::NO_OLD_SIZES.fact() }),
         Metric::new("promoted_share", "Promoted of what was allocated", share, "share")
             .means("Most objects die young and should never reach the old generation.")
             .because(unknown)
             .judged(|s| match PROMOTED.grade(s) {
-                Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::share(PROMOTED.fine))),
-                grade => (scope.grade_cost(grade), "much survives: a cache that fills, or a young generation or survivor spaces too small".into()),
+                Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::share(PROMOTED.fine))),
+                grade => (scope.grade_cost(grade), words::MUCH_SURVIVES.fact()),
             }),
     ]
 }
@@ -136,14 +131,14 @@ fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) ->
     vec![
         Metric::new("live_set", "Live set (estimate)", estimate, "bytes")
             .means("What the application holds on to: the median heap after the last collections of the old generation.")
-            .because(if estimate.is_some() { "judged as a share of the heap, below" } else { "no collection of the old generation in the log" })
+            .because(if estimate.is_some() { words::BY_HEAP.fact() } else { words::NO_OLD_COLLECTION.fact() })
             .at(last),
         Metric::new("live_share", "Live set as a share of the heap", share, "share")
             .means("The fuller the heap stays after a collection, the harder the collector works for each byte.")
-            .because("no collection of the old generation in the log, or no heap size")
+            .because(words::NO_OLD_OR_SIZE.fact())
             .judged(|s| match limits.grade(s) {
-                Grade::Fine => (Grade::Fine, format!("below {} leaves the collector room", quantity::share(limits.fine))),
-                grade => (grade, "little room: a larger heap makes collections rarer".into()),
+                Grade::Fine => (Grade::Fine, words::LEAVES_ROOM.is(Value::share(limits.fine))),
+                grade => (grade, words::LITTLE_ROOM.fact()),
             }),
         live_trend(scope, live, heap),
     ]
@@ -152,25 +147,24 @@ fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) ->
 fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> Metric {
     let heap = heap.filter(|heap| *heap > 0.0);
     let rise = heap.filter(|_| scope.covers.is_some()).and_then(|heap| Rise::of(live, heap));
+    let too_few = || words::TOO_FEW_OLD.is(Value::count(READINGS)).with("has", Value::count(live.len()));
     let unknown = match heap {
-        None => "the size of the heap is not in the log".to_owned(),
-        Some(_) => format!("needs {READINGS} collections of the old generation, has {}", live.len()),
+        None => words::NO_HEAP_SIZE.fact(),
+        Some(_) => too_few(),
     };
     Metric::new("live_trend", "Growth of the live set", rise.as_ref().map(|r| r.all.slope), "bytes/s")
         .means("Slope of the heap after collections of the old generation. A leak never stops growing.")
         .because(unknown)
         .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
-            None => (Grade::NotJudged, "too few collections of the old generation".into()),
-            Some((_, Growth::None(why))) => (Grade::Fine, why.sentence()),
-            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why.sentence()),
-            Some((_, Growth::Early(why))) => (Grade::Watch, why.sentence()),
+            None => (Grade::NotJudged, too_few()),
+            Some((_, Growth::None(why))) => (Grade::Fine, why),
+            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why),
+            Some((_, Growth::Early(why))) => (Grade::Watch, why),
             Some((rise, Growth::Leak)) => (
                 Grade::Watch,
                 match rise.seconds_left() {
-                    s if s > 0.0 => {
-                        format!("it grows as a leak does; at this rate full in {}", quantity::seconds(s))
-                    }
-                    _ => "it grows as a leak does, and the heap is as full as it can be".to_owned(),
+                    s if s > 0.0 => words::GROWS_AS_LEAK.is(Value::seconds(s)),
+                    _ => words::GREW_FULL.fact(),
                 },
             ),
         })
@@ -190,17 +184,15 @@ fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
     [
         Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
             .means("Compared with the heap's size it shows how close the heap came to running out.")
-            .because("no pause with heap sizes")
+            .because(words::NO_HEAP_SIZES.fact())
             .judged(|m| match heap.filter(|h| *h > 0.0).map(|h| m / h) {
-                Some(s) if s > LIVE_SHARE.1 => {
-                    (Grade::Watch, format!("{} of the largest heap", quantity::share(s)))
-                }
-                Some(s) => (Grade::Fine, format!("{} of the largest heap", quantity::share(s))),
-                None => (Grade::NotJudged, "the maximum heap size is not in the log".into()),
+                Some(s) if s > LIVE_SHARE.1 => (Grade::Watch, words::OF_LARGEST.is(Value::share(s))),
+                Some(s) => (Grade::Fine, words::OF_LARGEST.is(Value::share(s))),
+                None => (Grade::NotJudged, words::NO_HEAP_MAX.fact()),
             }),
         Metric::new("heap_capacity_max", "Largest heap reserved", capacity, "bytes")
             .means("The heap's capacity as printed with the collections.")
-            .because("for comparison with the two metrics above"),
+            .because(words::FOR_COMPARISON.fact()),
     ]
 }
 
@@ -216,7 +208,7 @@ fn metaspace(scope: &Scope<'_>) -> [Metric; 2] {
     [
         Metric::new("metaspace", "Metaspace in use, last seen", used, "bytes")
             .means("Memory for classes, outside the heap.")
-            .because("judged by the collections that it causes, below"),
+            .because(words::BY_COLLECTIONS.fact()),
         Metric::new(
             "metaspace_gcs",
             "Collections to free metaspace",
@@ -224,11 +216,11 @@ fn metaspace(scope: &Scope<'_>) -> [Metric; 2] {
             "count",
         )
         .means("Collections because class memory reached a threshold, though the heap had room.")
-        .because("the log names no causes")
+        .because(words::NO_CAUSES.fact())
         .judged(|n| match n {
-            0.0 => (Grade::Fine, "none".into()),
-            n if n <= 3.0 => (Grade::Fine, "a few while an application loads its classes are usual".into()),
-            _ => (Grade::Watch, "class loading goes on, or class loaders are not released".into()),
+            0.0 => (Grade::Fine, words::NONE.fact()),
+            n if n <= 3.0 => (Grade::Fine, words::LOADING.fact()),
+            _ => (Grade::Watch, words::LOADING_GOES_ON.fact()),
         }),
     ]
 }
@@ -247,14 +239,8 @@ fn humongous(scope: &Scope<'_>) -> Option<Metric> {
             "Regions that hold objects of half a region or more; they are allocated in the old generation.",
         )
         .judged(|_| match caused {
-            0 => (Grade::Fine, "no collection was started because of them".into()),
-            n => (
-                Grade::Watch,
-                format!(
-                    "{} started because of them",
-                    quantity::plural(n, "collection was", "collections were")
-                ),
-            ),
+            0 => (Grade::Fine, words::HUMONGOUS_NONE.fact()),
+            n => (Grade::Watch, words::HUMONGOUS_STARTED.is(Value::count(n))),
         });
     Some(metric)
 }
@@ -268,9 +254,9 @@ fn survivors(scope: &Scope<'_>) -> Metric {
     let share = (!aged.is_empty()).then(|| collapsed as f64 / aged.len() as f64);
     Metric::new("survivors_overrun", "Collections with survivors overrun", share, "share")
         .means("Young collections after which objects are promoted at age 1, because the survivor spaces are too small.")
-        .because("the log has no ages; -Xlog:gc+age=trace (JDK 8: -XX:+PrintTenuringDistribution) shows them")
+        .because(words::NO_AGES.fact())
         .judged(|s| match s {
-            s if s < 0.5 => (Grade::Fine, "fewer than half".into()),
-            _ => (Grade::Watch, "half or more: objects reach the old generation before they had time to die".into()),
+            s if s < 0.5 => (Grade::Fine, words::FEWER_THAN_HALF.fact()),
+            _ => (Grade::Watch, words::HALF_OR_MORE.fact()),
         })
 }

@@ -1,4 +1,4 @@
-//! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/1`).
+//! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/2`).
 //!
 //! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time
 //! are taken of the interval that the log covers. What is not in a log is absent, never zero.
@@ -9,7 +9,7 @@ mod pauses;
 mod safepoints;
 
 use fathom_recording::vocabulary::fact;
-use fathom_recording::{ProcessId, Recording};
+use fathom_recording::{ProcessId, Recording, RecordingPart};
 use serde::Serialize;
 
 pub use gc_work::{ConcurrentRow, StallRow};
@@ -20,18 +20,23 @@ pub use safepoints::OperationRow;
 use super::{Grade, Group, Metric};
 use crate::burden::{self, GC_AND_SAFEPOINTS};
 use crate::collections::{self, Pause};
+use crate::facts::judged as words;
 use crate::limits::{LONG_MS, MATTERS_SHARE};
 use crate::timeline::Timeline;
-use crate::{Window, quantity, source_warnings};
+use crate::{Fact, Window, quantity, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.gc/1";
+pub const SCHEMA: &str = "fathom.gc/2";
 
 /// The metrics of all JVMs of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GcReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// The id of the recording; `None` of files that are none, and of several recordings.
+    pub recording: Option<String>,
+    /// The recordings that were read, each with its ranges of ids.
+    pub recordings: Vec<RecordingPart>,
     /// The window asked for; absent for the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -69,6 +74,12 @@ pub struct Totals {
 pub struct JvmGc {
     /// The JVM: its main class or the file that it is known from.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: ProcessId,
+    /// The id of the recording that it is of; `None` of files that are none.
+    pub recording: Option<String>,
+    /// Its pid, where it is known.
+    pub pid: Option<i64>,
     /// "JDK 17.0.15, G1, 4 CPUs, heap up to 4.0 GB", as far as the log has it.
     pub description: String,
     /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
@@ -96,6 +107,16 @@ pub struct JvmGc {
     pub stalls: Vec<StallRow>,
     /// Safepoints by VM operation.
     pub safepoints: Vec<OperationRow>,
+}
+
+impl JvmGc {
+    /// Whether there is no record of the collector or of a stop.
+    pub fn is_empty(&self) -> bool {
+        self.totals.pauses == 0
+            && self.concurrent.is_empty()
+            && self.stalls.is_empty()
+            && self.safepoints.is_empty()
+    }
 }
 
 /// What the metric groups are computed from.
@@ -153,6 +174,20 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Why a share of the run is not known.
+    fn no_time(&self) -> Fact {
+        match self.is_empty() {
+            true => words::NOTHING_RECORDED.fact(),
+            false => words::NO_TIMESTAMPS.fact(),
+        }
+    }
+
+    /// Whether the time looked at has no record of the collector or of a stop.
+    fn is_empty(&self) -> bool {
+        let of_kind = |kind| collections::of_kind(self.recording, kind, self.jvm, self.asked);
+        GC_AND_SAFEPOINTS.into_iter().all(|kind| of_kind(kind).next().is_none())
+    }
+
     fn covers_s(&self) -> Option<f64> {
         self.covered_ns.map(|ns| ns as f64 / 1e9)
     }
@@ -188,7 +223,16 @@ pub fn report(recording: &Recording, window: Option<Window>) -> GcReport {
     let jvms: Vec<JvmGc> = jvms.into_iter().map(|jvm| judge(recording, jvm, window, zero_ns)).collect();
     let total = jvms.iter().fold(Totals::default(), |sum, jvm| sum.plus(&jvm.totals));
     let warnings = source_warnings::of_sources(recording);
-    GcReport { schema: SCHEMA, window, zero_ns, total, warnings, jvms }
+    GcReport {
+        schema: SCHEMA,
+        recording: recording.identity.recording.clone(),
+        recordings: recording.parts(),
+        window,
+        zero_ns,
+        total,
+        warnings,
+        jvms,
+    }
 }
 
 fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns: i64) -> JvmGc {
@@ -196,6 +240,9 @@ fn judge(recording: &Recording, jvm: ProcessId, window: Option<Window>, zero_ns:
     let process = recording.process_name(jvm).to_owned();
     JvmGc {
         process,
+        process_id: jvm,
+        recording: recording.recording_of(jvm).map(str::to_owned),
+        pid: recording.processes.get(jvm.index()).and_then(|process| process.pid),
         description: describe(&scope),
         covers: scope.covers,
         covers_s: scope.covers_s(),

@@ -10,9 +10,10 @@ use serde::Serialize;
 use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, Totals};
+use crate::MATTERS_SHARE;
 use crate::collections::Pause;
+use crate::facts::{Value, judged as words};
 use crate::limits::{BAD_SHARE, LONG_MS};
-use crate::{MATTERS_SHARE, quantity};
 
 /// Share of time stopped: the limits of the verdict.
 pub(super) const STOPPED: Limits = Limits { fine: MATTERS_SHARE, watch: BAD_SHARE };
@@ -217,10 +218,10 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
         throughput(scope),
         Metric::new("total_pause", "Time paused", Some(totals.total_pause_s), "s")
             .means("All stop-the-world collections added up.")
-            .because("judged by its share of the run, above"),
+            .because(words::BY_SHARE.fact()),
         Metric::new("pauses", "Pauses", Some(lengths.count as f64), "count")
             .means("Stop-the-world collections; one nested in another is part of it.")
-            .because("a number alone says nothing: many short pauses are fine"),
+            .because(words::MANY_SHORT.fact()),
         long("pause_p50", "Median pause", some.then_some(lengths.p50), scope)
             .means("Half of the pauses are not longer."),
         long("pause_p99", "99th percentile pause", some.then_some(lengths.p99), scope).means(
@@ -241,32 +242,32 @@ fn throughput(scope: &Scope<'_>) -> Metric {
     Metric::new("gc_throughput", name, scope.stopped_share.map(|s| 1.0 - s), "share")
         .means("Share of the run in which the collector did not stop the application.")
         .because(match scope.covers {
-            None => "the log has no timestamps",
-            Some(_) => "the log has stops of the JVM, and not what they were for",
+            None => scope.no_time(),
+            Some(_) => words::STOPS_UNNAMED.fact(),
         })
         .judged(|running| {
             let stopped = 1.0 - running;
-            let limit = match STOPPED.grade(stopped) {
-                Grade::Fine => format!("below {}", quantity::share(STOPPED.fine)),
-                Grade::Watch => format!("above {}", quantity::share(STOPPED.fine)),
-                _ => format!("above {}", quantity::share(STOPPED.watch)),
+            let (why, limit) = match STOPPED.grade(stopped) {
+                Grade::Fine => (&words::STOPPED_BELOW, STOPPED.fine),
+                Grade::Watch => (&words::STOPPED_ABOVE, STOPPED.fine),
+                _ => (&words::STOPPED_ABOVE, STOPPED.watch),
             };
-            let grade = scope.grade_share(STOPPED.grade(stopped));
-            (grade, format!("stopped for {} of the run, {limit}", quantity::share(stopped)))
+            let why = why.is(Value::share(stopped)).with("limit", Value::share(limit));
+            (scope.grade_share(STOPPED.grade(stopped)), why)
         })
 }
 
 fn long(id: &'static str, name: &'static str, ms: Option<f64>, scope: &Scope<'_>) -> Metric {
-    let (limits, whose) = if scope.pauseless() {
-        (PAUSE_MS_CONCURRENT, "for a collector that works concurrently with the application")
+    let (limits, usual, long) = if scope.pauseless() {
+        (PAUSE_MS_CONCURRENT, &words::PAUSE_USUAL_CONCURRENT, &words::PAUSE_LONG_CONCURRENT)
     } else {
-        (PAUSE_MS, "for a collector that stops the application to work")
+        (PAUSE_MS, &words::PAUSE_USUAL, &words::PAUSE_LONG)
     };
-    Metric::new(id, name, ms, "ms").because("no pause").judged(|ms| match limits.grade(ms) {
-        Grade::Fine => (Grade::Fine, format!("up to {} is usual {whose}", quantity::millis(limits.fine))),
+    Metric::new(id, name, ms, "ms").because(words::NO_PAUSE.fact()).judged(|ms| match limits.grade(ms) {
+        Grade::Fine => (Grade::Fine, usual.is(Value::ms(limits.fine))),
         grade => {
             let passed = if grade == Grade::Bad { limits.watch } else { limits.fine };
-            (grade, format!("above {}, long {whose}", quantity::millis(passed)))
+            (grade, long.is(Value::ms(passed)))
         }
     })
 }
@@ -280,13 +281,11 @@ fn interval(scope: &Scope<'_>) -> Metric {
         "s",
     )
     .means("From the end of a pause to the start of the next.")
-    .because("fewer than two pauses with timestamps")
+    .because(words::FEW_PAUSES.fact())
     .judged(|_| match stopped {
-        Some(share) if share > STOPPED.fine => {
-            (Grade::Watch, format!("pauses come often enough to take {}", quantity::share(share)))
-        }
-        Some(share) => (Grade::Fine, format!("however often, they take {} in all", quantity::share(share))),
-        None => (Grade::NotJudged, "the log has no timestamps".into()),
+        Some(share) if share > STOPPED.fine => (Grade::Watch, words::PAUSES_OFTEN.is(Value::share(share))),
+        Some(share) => (Grade::Fine, words::PAUSES_TAKE.is(Value::share(share))),
+        None => (Grade::NotJudged, scope.no_time()),
     })
 }
 
@@ -297,15 +296,12 @@ fn full(scope: &Scope<'_>, totals: &Totals) -> Metric {
             "Collections that the log calls full. The whole heap is collected while the application waits.",
         )
         .judged(|n| match share {
-            _ if n == 0.0 => (Grade::Fine, "none".into()),
+            _ if n == 0.0 => (Grade::Fine, words::NONE.fact()),
             Some(share) => {
-                let taken = format!("they take {} of the run", quantity::share(share));
-                (
-                    scope.grade_share(STOPPED.grade(share)).max(Grade::Watch),
-                    format!("{taken}; see the causes for who asks for them"),
-                )
+                let grade = scope.grade_share(STOPPED.grade(share)).max(Grade::Watch);
+                (grade, words::SEE_CAUSES.is(Value::share(share)))
             }
-            None => (Grade::Watch, "see the causes for who asks for them".into()),
+            None => (Grade::Watch, words::SEE_CAUSES.fact()),
         })
 }
 
@@ -320,8 +316,8 @@ fn old(totals: &Totals) -> Metric {
     .judged(|n| {
         let unlabelled = n as usize - totals.full_gcs.min(n as usize);
         match unlabelled {
-            0 => (Grade::NotJudged, "the same ones as above".into()),
-            more => (Grade::Watch, format!("{} more than are labelled full", quantity::count(more as f64))),
+            0 => (Grade::NotJudged, words::SAME_AS_ABOVE.fact()),
+            more => (Grade::Watch, words::UNLABELLED.is(Value::count(more))),
         }
     })
 }

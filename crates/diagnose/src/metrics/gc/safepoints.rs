@@ -10,18 +10,16 @@ use super::super::{Distribution, Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
 use crate::collections;
+use crate::facts::{Value, judged as words};
 use crate::limits::LONG_MS;
 use crate::vm_operations::{self, Operation};
-use crate::{LONG_STOP_MS, quantity};
+use crate::{Fact, LONG_STOP_MS};
 
 /// Time for all threads to stop, milliseconds. Compiled code polls within microseconds; a thread
 /// that was not running at all needs a CPU first, some milliseconds on a busy machine.
 const REACH_MS: Limits = Limits { fine: 20.0, watch: 200.0 };
 /// One operation, milliseconds: as for a pause of the collector.
 const OPERATION_MS: Limits = Limits { fine: LONG_STOP_MS, watch: LONG_MS };
-/// What to switch on to see safepoints.
-const SWITCH_ON: &str =
-    "no safepoint lines; -Xlog:safepoint (JDK 8: -XX:+PrintGCApplicationStoppedTime) shows them";
 
 /// Stops for one VM operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -74,7 +72,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
         stopped(scope, some),
         Metric::new("safepoints", "Safepoints", some.then_some(lengths.count as f64), "count")
             .means("Stops of all threads, for collections and for anything else.")
-            .because(if some { "a number alone says nothing" } else { SWITCH_ON }),
+            .because(if some { words::NUMBER_ALONE.fact() } else { words::SWITCH_ON.fact() }),
         reach("reach_p99", "99th percentile time to stop", (reaches.count > 0).then_some(reaches.p99)).means(
             "From the request until the last thread stopped. Part of every stop, and not the collector's.",
         ),
@@ -95,15 +93,11 @@ fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
     });
     Metric::new("stop_throughput", "Time not stopped at all", share, "share")
         .means("Share of the run in which no safepoint held the application, whoever asked for it.")
-        .because(if some { "the log has no timestamps" } else { SWITCH_ON })
+        .because(if some { words::NO_TIMESTAMPS.fact() } else { words::SWITCH_ON.fact() })
         .judged(|running| {
             let stopped = 1.0 - running;
             let beyond = scope.stopped_share.map_or(0.0, |gc| (stopped - gc).max(0.0));
-            let why = format!(
-                "stopped for {}, {} of it not by collections",
-                quantity::share(stopped),
-                quantity::share(beyond)
-            );
+            let why = words::STOPPED_BEYOND.is(Value::share(stopped)).with("beyond", Value::share(beyond));
             (scope.grade_share(STOPPED.grade(stopped)), why)
         })
 }
@@ -116,26 +110,24 @@ fn longest_operation(scope: &Scope<'_>, some: bool) -> Metric {
     let ms = longest.map(|(_, span)| span.duration_ns() as f64 / 1e6);
     Metric::new("operation_max", "Longest operation that is no collection", ms, "ms")
         .means("A heap dump, a dump of the threads' stacks and their like hold the application as a collection does.")
-        .because(if some { "none is named" } else { SWITCH_ON })
+        .because(if some { words::NO_OPERATION.fact() } else { words::SWITCH_ON.fact() })
         .judged(|ms| match OPERATION_MS.grade(ms) {
-            Grade::Fine => (Grade::Fine, format!("up to {} is not noticed", quantity::millis(OPERATION_MS.fine))),
-            grade => (grade, format!("{}: see the rule safepoint-operation", name(longest))),
+            Grade::Fine => (Grade::Fine, words::NOT_NOTICED.is(Value::ms(OPERATION_MS.fine))),
+            grade => (grade, named_operation(longest)),
         })
         .at(longest.map(|(_, span)| span.position()))
 }
 
-fn name(longest: Option<(&Operation, Span<'_>)>) -> String {
-    longest.map_or(String::new(), |(of, span)| match of.name() {
-        "" => span.name().to_owned(),
-        _ => format!("a {}", of.words.0),
-    })
+fn named_operation(longest: Option<(&Operation, Span<'_>)>) -> Fact {
+    match longest {
+        Some((of, _)) if !of.name().is_empty() => words::OPERATION.is(Value::name(of.words.0)),
+        other => words::OPERATION_LOGGED.is(Value::name(other.map_or("", |(_, span)| span.name()))),
+    }
 }
 
 fn reach(id: &'static str, name: &'static str, ms: Option<f64>) -> Metric {
-    Metric::new(id, name, ms, "ms")
-        .because("no line shows how long the threads took to stop; -Xlog:safepoint does")
-        .judged(|ms| match REACH_MS.grade(ms) {
-            Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(REACH_MS.fine))),
-            grade => (grade, "a thread was slow to stop: see the rule safepoint-slow-to-reach".into()),
-        })
+    Metric::new(id, name, ms, "ms").because(words::NO_REACH.fact()).judged(|ms| match REACH_MS.grade(ms) {
+        Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::ms(REACH_MS.fine))),
+        grade => (grade, words::SLOW_TO_STOP.fact()),
+    })
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, tier};
-use crate::{Window, collections, quantity};
+use crate::facts::{Value, judged as words};
+use crate::{Window, collections};
 
 /// Methods listed in a table.
 const LISTED: usize = 10;
@@ -159,21 +160,18 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     let metrics = vec![
         Metric::new("compiles", "Compilations", Some(count), "count")
             .means("Methods and loops turned into machine code; a method counts once for each tier.")
-            .because("a number alone says nothing: thousands while an application starts are usual"),
+            .because(words::THOUSANDS.fact()),
         Metric::new("compiles_per_s", "Compilations per second", scope.covers_s().map(|s| count / s), "1/s")
             .means("Over the whole log. The verdict compares slow windows with normal ones.")
-            .because("judged by the waits and the busy time below"),
+            .because(words::BY_WAITS.fact()),
         Metric::new("compile_time", "Time spent compiling", total_s, "s")
             .means("Over all compiler threads.")
-            .because(if timed { "judged by the busiest thread, below" } else { NO_LENGTHS }),
+            .because(if timed { words::BY_BUSIEST.fact() } else { words::NO_ENDS.fact() }),
         busiest(scope, &compiled, timed),
         queue_wait(scope),
     ];
     Group { name: "Compilation", metrics }
 }
-
-const NO_LENGTHS: &str =
-    "the log does not record when compilations end; -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation does";
 
 fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
     let mut threads: BTreeMap<_, Vec<(i64, i64)>> = BTreeMap::new();
@@ -193,13 +191,10 @@ fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
         "share",
     )
     .means("Share of the run in which the busiest compiler thread was compiling.")
-    .because(NO_LENGTHS)
+    .because(words::NO_ENDS.fact())
     .judged(|s| match BUSY.grade(s) {
-        Grade::Fine => (Grade::Fine, "it rests at least half of the time".into()),
-        grade => (
-            grade,
-            "compilation goes on through most of the run: a short run, or code that never settles".into(),
-        ),
+        Grade::Fine => (Grade::Fine, words::RESTS.fact()),
+        grade => (grade, words::COMPILES_ON.fact()),
     })
 }
 
@@ -208,10 +203,10 @@ fn queue_wait(scope: &Scope<'_>) -> Metric {
     let c2 = waits.iter().find(|row| row.tier == 4).map(|row| row.wait_ms.p95);
     Metric::new("c2_queue_wait_p95", "95th percentile wait for C2", c2, "ms")
         .means("How long a hot method waits for its best code and meanwhile runs slower code.")
-        .because("the log does not record when tasks were queued (LogCompilation does)")
+        .because(words::NO_QUEUES.fact())
         .judged(|ms| match QUEUE_MS.grade(ms) {
-            Grade::Fine => (Grade::Fine, format!("up to {} is usual", quantity::millis(QUEUE_MS.fine))),
-            grade => (grade, "the compiler cannot keep up: too few CPUs or too much code at once".into()),
+            Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::ms(QUEUE_MS.fine))),
+            grade => (grade, words::CANNOT_KEEP_UP.fact()),
         })
 }
 
@@ -233,18 +228,18 @@ pub(super) fn code_cache(scope: &Scope<'_>) -> Group {
         free_share(scope),
         Metric::new("code_cache_used_max", "Most code cache in use", used, "bytes")
             .means("Machine code, adapters and stubs.")
-            .because(if used.is_some() { "judged by the share left free" } else { "not in this log" }),
+            .because(if used.is_some() { words::BY_FREE.fact() } else { words::NOT_LOGGED.fact() }),
         Metric::new("code_cache_full", "Code cache full", Some(full.len() as f64), "count")
             .means("Times that no room was left for new machine code.")
             .judged(|n| match (n, disabled.is_some()) {
-                (_, true) => (Grade::Bad, "the JVM has switched its compiler off".into()),
-                (0.0, _) => (Grade::Fine, "never".into()),
-                _ => (Grade::Bad, "code is thrown away and compiled again".into()),
+                (_, true) => (Grade::Bad, words::COMPILER_OFF.fact()),
+                (0.0, _) => (Grade::Fine, words::NEVER.fact()),
+                _ => (Grade::Bad, words::THROWN_AWAY.fact()),
             })
             .at(disabled.or(full.first()).map(|s| s.position())),
         Metric::new("code_cache_sweeps", "Sweeps of the code cache", Some(sweeps as f64), "count")
             .means("Searches for machine code that is no longer used (JDK 19 and before).")
-            .because("harmless as long as the cache is not full"),
+            .because(words::HARMLESS.fact()),
     ];
     Group { name: "Code cache", metrics }
 }
@@ -264,11 +259,11 @@ fn free_share(scope: &Scope<'_>) -> Metric {
     let least = least.min_by(|a, b| a.0.total_cmp(&b.0));
     Metric::new("code_cache_free_min", "Least code cache left free", least.as_ref().map(|l| l.0), "share")
         .means("When it is used up, compilation stops or code is thrown away.")
-        .because("the size of the code cache is not in the log")
+        .because(words::NO_CACHE_SIZE.fact())
         .judged(|s| match s {
-            s if s >= CACHE_FREE.0 => (Grade::Fine, format!("{} or more", quantity::share(CACHE_FREE.0))),
-            s if s >= CACHE_FREE.1 => (Grade::Watch, "getting full".into()),
-            _ => (Grade::Bad, "next to nothing left: raise -XX:ReservedCodeCacheSize".into()),
+            s if s >= CACHE_FREE.0 => (Grade::Fine, words::AT_LEAST.is(Value::share(CACHE_FREE.0))),
+            s if s >= CACHE_FREE.1 => (Grade::Watch, words::GETTING_FULL.fact()),
+            _ => (Grade::Bad, words::NEARLY_FULL.fact()),
         })
         .at(least.map(|l| l.1))
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::super::Metric;
 use super::{Grade, Group, Scope, tier};
-use crate::quantity;
+use crate::facts::{Value, judged as words};
 
 /// Rows of a table.
 const LISTED: usize = 10;
@@ -153,15 +153,16 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     let metrics = vec![
         Metric::new("invalidations", "Compiled code thrown away", Some(all as f64), "count")
             .means("Most of it because better code had been made.")
-            .because("judged by the part that was not replaced by better code, below"),
+            .because(words::BY_REAL.fact()),
         Metric::new("invalidations_real", "of that, without better code there", Some(real as f64), "count")
             .means("The method runs slower code again until it is compiled anew.")
             .judged(|n| match scope.covers_s().map(|s| n / s) {
-                Some(rate) if rate > STORM_PER_S => (Grade::Bad, format!("{rate:.0} a second")),
-                Some(rate) => {
-                    (Grade::Fine, format!("{rate:.2} a second; a storm has more than {STORM_PER_S}"))
-                }
-                None => (Grade::NotJudged, "the log has no timestamps".into()),
+                Some(rate) if rate > STORM_PER_S => (Grade::Bad, words::STORM.is(Value::per_second(rate))),
+                Some(rate) => (
+                    Grade::Fine,
+                    words::NO_STORM.is(Value::per_second(rate)).with("limit", Value::per_second(STORM_PER_S)),
+                ),
+                None => (Grade::NotJudged, words::NO_TIMESTAMPS.fact()),
             }),
         Metric::new(
             "recompiled_most",
@@ -170,10 +171,10 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
             "count",
         )
         .means("The same method compiled, thrown away and compiled again: a loop, when it goes on.")
-        .because("no method was compiled again")
+        .because(words::NONE_AGAIN.fact())
         .judged(|n| match worst.as_ref() {
-            Some(w) if n >= LOOP as f64 => (Grade::Watch, w.method.clone()),
-            _ => (Grade::Fine, format!("fewer than {LOOP} is warm-up")),
+            Some(w) if n >= LOOP as f64 => (Grade::Watch, words::IN_LOOP.is(Value::name(&w.method))),
+            _ => (Grade::Fine, words::WARM_UP.is(Value::count(LOOP))),
         }),
         Metric::new(
             "traps",
@@ -183,19 +184,16 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
         )
         .means("An assumption of the compiled code failed and the thread went on in the interpreter.")
         .judged(|_| match gone {
-            0 => (Grade::NotJudged, "the table shows the reasons".into()),
-            n => (
-                Grade::Watch,
-                format!("{} given up for compilation", quantity::plural(n, "method was", "methods were")),
-            ),
+            0 => (Grade::NotJudged, words::SEE_TABLE.fact()),
+            n => (Grade::Watch, words::GIVEN_UP.is(Value::count(n))),
         }),
         Metric::new("compile_failures", "Failed compilations", Some(failed as f64), "count")
             .means("The method stays at a lower tier or in the interpreter, or is tried again.")
             .judged(|n| {
                 if n == 0.0 {
-                    (Grade::Fine, "none".into())
+                    (Grade::Fine, words::NONE.fact())
                 } else {
-                    (Grade::NotJudged, "the table shows the reasons; a few are usual".into())
+                    (Grade::NotJudged, words::SEE_TABLE_FEW.fact())
                 }
             }),
     ];

@@ -1,4 +1,4 @@
-//! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/1`).
+//! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/2`).
 //!
 //! A LogCompilation file has everything; `-Xlog:jit+compilation=debug` and PrintCompilation show
 //! which method was started when and at which tier, but no queues, lengths and reasons. What is not
@@ -8,7 +8,7 @@ mod compiles;
 mod deoptimisations;
 
 use fathom_recording::vocabulary::{fact, figure, kind};
-use fathom_recording::{ProcessId, Recording, Span};
+use fathom_recording::{ProcessId, Recording, RecordingPart, Span};
 use serde::Serialize;
 
 pub use compiles::{MethodRow, QueueRow, TierRow};
@@ -19,13 +19,17 @@ use crate::collections::{logged_ns, of_kind};
 use crate::{Window, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.jit/1";
+pub const SCHEMA: &str = "fathom.jit/2";
 
 /// The metrics of all JVMs of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JitReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
+    /// The id of the recording; `None` of files that are none, and of several recordings.
+    pub recording: Option<String>,
+    /// The recordings that were read, each with its ranges of ids.
+    pub recordings: Vec<RecordingPart>,
     /// The window asked for; absent for the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
@@ -43,6 +47,12 @@ pub struct JitReport {
 pub struct JvmJit {
     /// The JVM: its main class or the file that it is known from.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: ProcessId,
+    /// The id of the recording that it is of; `None` of files that are none.
+    pub recording: Option<String>,
+    /// Its pid, where it is known.
+    pub pid: Option<i64>,
     /// Version and compiler threads, as far as the log has them.
     pub description: String,
     /// The interval judged, nanoseconds on the recording's clock; absent when the log has no
@@ -116,7 +126,15 @@ pub fn report(recording: &Recording, window: Option<Window>) -> JitReport {
     let jvms: Vec<JvmJit> = jvms.into_iter().map(|jvm| judge(recording, jvm, window)).collect();
     let compiles = jvms.iter().map(|j| j.compiles).sum();
     let warnings = source_warnings::of_sources(recording);
-    JitReport { schema: SCHEMA, window, compiles, warnings, jvms }
+    JitReport {
+        schema: SCHEMA,
+        recording: recording.identity.recording.clone(),
+        recordings: recording.parts(),
+        window,
+        compiles,
+        warnings,
+        jvms,
+    }
 }
 
 fn judge(recording: &Recording, jvm: ProcessId, asked: Option<Window>) -> JvmJit {
@@ -134,6 +152,9 @@ fn judge(recording: &Recording, jvm: ProcessId, asked: Option<Window>) -> JvmJit
     let scope = Scope { recording, jvm, asked, covers };
     JvmJit {
         process: recording.process_name(jvm).to_owned(),
+        process_id: jvm,
+        recording: recording.recording_of(jvm).map(str::to_owned),
+        pid: recording.processes.get(jvm.index()).and_then(|process| process.pid),
         description: describe(&scope),
         covers,
         covers_s: scope.covers_s(),
