@@ -98,9 +98,10 @@ export function moment(ns: number, decimals = 1): string {
   return `${signed((ns / 1e9).toFixed(decimals))}${NB}s`;
 }
 
-/** Both ends of a window with as many decimals as distinguish them: "93.8120 s – 93.8400 s". */
+/** Both ends of a window with as many decimals as its length calls for: "93.812 s – 93.840 s". */
 export function between(from: number, to: number): string {
-  const decimals = to - from >= 1e9 ? 1 : Math.max(1, momentDigits(to - from) - 1);
+  const length = to - from;
+  const decimals = length >= 1e9 ? 1 : length >= 1e7 ? 3 : length >= 1e4 ? 6 : 9;
   return `${moment(from, decimals)} – ${moment(to, decimals)}`;
 }
 

@@ -234,12 +234,8 @@ impl Page {
 
 /// A window as seconds since the zero of the diagnosis, with the digits that its length calls for.
 fn window(window: &Window, zero_ns: i64) -> String {
-    let digits = match units::window_digits(window.length_ns()) {
-        3 => 4,
-        digits => digits,
-    };
-    let at = |t_ns: i64| units::decimals(seconds(t_ns.saturating_sub(zero_ns)), digits);
-    format!("{} to {} s", at(window.from_ns), at(window.to_ns))
+    let ends = units::ends(window.from_ns, window.to_ns, zero_ns);
+    format!("{} to {} s", ends[0], ends[1])
 }
 
 #[cfg(test)]
@@ -264,7 +260,7 @@ mod tests {
     fn a_window_never_ends_where_it_begins() {
         let shown = |from_ns: i64, to_ns: i64| window(&Window { from_ns, to_ns }, 0);
         assert_eq!(shown(13_514_957_000, 13_515_000_000), "13.514957 to 13.515000 s");
-        assert_eq!(shown(93_812_000_000, 93_840_000_000), "93.8120 to 93.8400 s");
+        assert_eq!(shown(93_812_000_000, 93_840_000_000), "93.812 to 93.840 s");
     }
 
     #[test]

@@ -28,19 +28,14 @@ pub fn timestamp(at_ns: i64, zero_ns: i64) -> String {
 /// A window as timestamps since `zero_ns`, with the digits that its length calls for: "29.2 s to
 /// 94.4 s", "93.812 s to 93.840 s".
 pub fn window(from_ns: i64, to_ns: i64, zero_ns: i64) -> String {
-    let digits = window_digits(to_ns.saturating_sub(from_ns));
-    let at = |t_ns: i64| decimals(seconds(t_ns.saturating_sub(zero_ns)), digits);
-    format!("{} s to {} s", at(from_ns), at(to_ns))
+    let [from, to] = ends(from_ns, to_ns, zero_ns);
+    format!("{from} s to {to} s")
 }
 
-/// The decimals of seconds that tell the ends of a window of this length apart.
-pub(crate) fn window_digits(length_ns: i64) -> usize {
-    match length_ns {
-        ns if ns >= 1_000_000_000 => 1,
-        ns if ns >= 10_000_000 => 3,
-        ns if ns >= 10_000 => 6,
-        _ => 9,
-    }
+/// The ends of a window alone, in seconds.
+pub(crate) fn ends(from_ns: i64, to_ns: i64, zero_ns: i64) -> [String; 2] {
+    let digits = quantity::window_digits(seconds(to_ns.saturating_sub(from_ns)));
+    [from_ns, to_ns].map(|t_ns| decimals(seconds(t_ns.saturating_sub(zero_ns)), digits))
 }
 
 /// What relative times count from, in words, with the wall clock's time where the recording knows

@@ -3,7 +3,7 @@
 //! Names come from the recording and may hold anything: they are put in as they are and never read
 //! as a template.
 
-use super::{Fact, Value};
+use super::{Fact, Unit, Value};
 use crate::quantity;
 
 impl Fact {
@@ -41,7 +41,14 @@ impl Fact {
         let end = key.find(['|', '?', '*', ':', '!', '#', '@']).unwrap_or(key.len());
         let (name, how) = key.split_at(end);
         let value = self.named(name)?;
-        let plain = |digits| value.words(digits, ", ");
+        // The ends of a window with the digits that its length calls for.
+        let of_window = || match (self.number("from")?, self.number("to")?) {
+            (from, to) if value.unit() == Some(Unit::Seconds) && to - from < 1.0 => {
+                Some(quantity::window_digits(to - from))
+            }
+            _ => None,
+        };
+        let plain = |digits: Option<usize>| value.words(digits.or_else(of_window), ", ");
         Some(match how.chars().next() {
             Some('|') => format!("{} {}", plain(None), noun(value, how.get(1..)?)?),
             Some('?') => noun(value, how.get(1..)?)?.to_owned(),
@@ -103,6 +110,14 @@ mod tests {
         static OPS: Metric = Metric::new("test-operations", "{value} of {value:.1} a second at line {line#}");
         let ops = OPS.is(Value::counted(12_345.25)).with("line", Value::counted(12_345.0));
         assert_eq!(ops.sentence(), "12,345 of 12,345.2 a second at line 12345");
+    }
+
+    #[test]
+    fn the_ends_of_a_short_window_can_be_told_apart() {
+        static AT: Metric = Metric::new("test-at", "at {from}–{to} s");
+        let at = |from: i64, to: i64| AT.fact().with("from", Value::at(from)).with("to", Value::at(to));
+        assert_eq!(at(17_648_000_000, 17_702_000_000).sentence(), "at 17.648–17.702 s");
+        assert_eq!(at(17_000_000_000, 36_900_000_000).sentence(), "at 17–36.9 s");
     }
 
     #[test]
