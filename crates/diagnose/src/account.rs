@@ -7,7 +7,8 @@
 
 use crate::growth::Left;
 use crate::rules::yields;
-use crate::{Charge, Finding, Loss, Measure, quantity};
+use crate::waits::Category;
+use crate::{Charge, ChargeKind, Finding, Loss, Measure, quantity};
 
 /// Parts of what is left that are named at most.
 const NAMED: usize = 3;
@@ -28,30 +29,32 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
     }
     let mut rest_ms = lost_ms;
     let mut charges = Vec::new();
-    let mut charge = |to: String, finding: Option<usize>, ms: f64| {
-        let ms = ms.clamp(0.0, rest_ms);
-        if ms > 0.0 {
-            rest_ms -= ms;
-            charges.push(Charge { to, finding, ms, share: ms / lost_ms });
-        }
-    };
+    let mut charge =
+        |to: String, kind: ChargeKind, category: Option<Category>, finding: Option<usize>, ms: f64| {
+            let ms = ms.clamp(0.0, rest_ms);
+            if ms > 0.0 {
+                rest_ms -= ms;
+                charges.push(Charge { to, kind, category, finding, ms, share: ms / lost_ms });
+            }
+        };
     for (i, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.share.is_some()) {
-        charge(finding.culprit.to_string(), Some(i), finding.cost_ms);
+        charge(finding.culprit.to_string(), ChargeKind::Finding, None, Some(i), finding.cost_ms);
     }
     let named = left.iter().filter(|part| part.share >= LEAST).take(NAMED).count();
     for part in &left[..named.min(left.len())] {
-        charge(part.what.clone(), None, part.share * lost_ms);
+        charge(part.what.clone(), ChargeKind::Grew, Some(part.category), None, part.share * lost_ms);
     }
     let more = &left[named.min(left.len())..];
     if !more.is_empty() {
         let share: f64 = more.iter().map(|part| part.share).sum();
-        charge(quantity::plural(more.len(), "smaller part", "smaller parts"), None, share * lost_ms);
+        let parts = quantity::plural(more.len(), "smaller part", "smaller parts");
+        charge(parts, ChargeKind::SmallerParts, None, None, share * lost_ms);
     }
-    charge(
-        if loss.measure == Some(Measure::Stops) { of_stops(findings) } else { NOT_KNOWN.into() },
-        None,
-        f64::INFINITY,
-    );
+    let (rest, kind) = match loss.measure {
+        Some(Measure::Stops) => (of_stops(findings), ChargeKind::OtherStops),
+        _ => (NOT_KNOWN.into(), ChargeKind::NotKnown),
+    };
+    charge(rest, kind, None, None, f64::INFINITY);
     charges
 }
 
@@ -84,7 +87,9 @@ mod tests {
     }
 
     fn left(shares: &[f64]) -> Vec<Left> {
-        shares.iter().map(|share| Left { what: format!("{share}"), share: *share }).collect()
+        let part =
+            |share: &f64| Left { category: Category::Monitor, what: format!("{share}"), share: *share };
+        shares.iter().map(part).collect()
     }
 
     #[test]
@@ -96,6 +101,10 @@ mod tests {
         let named = [("0.3", None, 300.0), ("0.02", None, 20.0), ("0.02", None, 20.0)];
         let rest = [("2 smaller parts", None, 20.0), (NOT_KNOWN, None, 40.0)];
         assert_eq!(rows, [&[("", Some(0), 600.0)], &named[..], &rest[..]].concat());
+        let ids: Vec<_> = charges.iter().map(|c| (c.kind, c.category)).collect();
+        let (grew, monitor) = (ChargeKind::Grew, Some(Category::Monitor));
+        let rest = [(ChargeKind::SmallerParts, None), (ChargeKind::NotKnown, None)];
+        assert_eq!(ids, [&[(ChargeKind::Finding, None)][..], &[(grew, monitor); 3], &rest].concat());
         assert!(of(&Loss::default(), &findings(&[(600.0, true)]), &[]).is_empty(), "no loss was measured");
     }
 

@@ -247,6 +247,7 @@ impl<'a> Case<'a> {
             culprit: Statement::default(),
             process: self.jvm_name(jvm).to_owned(),
             process_id: jvm,
+            recording: self.recording.recording_of(jvm).map(str::to_owned),
             pid: self.recording.processes.get(jvm.index()).and_then(|process| process.pid),
             started_ns: self.recording.process_started_ns(jvm),
             meaning: Statement::default(),

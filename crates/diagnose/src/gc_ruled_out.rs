@@ -9,9 +9,8 @@ use fathom_recording::vocabulary::kind;
 use crate::facts::Value;
 use crate::facts::scope::OF_THE_LOSS;
 use crate::intervals::Intervals;
-use crate::ledger::STOPPED_BY_GC;
 use crate::sight::Sights;
-use crate::{COVERED, Case, LedgerRow, RuledOut, Sight};
+use crate::{COVERED, Case, LedgerCategory, LedgerRow, RuledOut, Sight};
 
 /// The name of the row: no rule, but all of the collector's together.
 const ROW: &str = "gc";
@@ -28,7 +27,7 @@ pub(crate) fn of(
     if case.base.is_empty() || case.loss.lost_ms <= 0.0 {
         return None;
     }
-    let rows = ledger.iter().filter(|row| row.category == STOPPED_BY_GC);
+    let rows = ledger.iter().filter(|row| row.category_id == LedgerCategory::StoppedByGc);
     let seen = rows.filter_map(|row| Some((row, row.slow_ms?, row.base_ms?)));
     let (row, slow_ms, base_ms) = seen.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let excess_ms = case.excess_ms(slow_ms, base_ms);

@@ -26,28 +26,20 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::intervals::Intervals;
+use crate::ledger_row::LedgerCategory;
 use crate::split_time::{Parts, ends};
+use crate::waits::frozen;
 use crate::waits::stack::ByStack;
-use crate::waits::{Category, frozen};
 use crate::{LedgerRow, Loss, Window};
-
-/// The category of collections.
-pub(crate) const STOPPED_BY_GC: &str = Category::StoppedByGc.words();
-
-/// The category of what the logs cover and no stop takes.
-pub(crate) const NOT_STOPPED: &str = "not stopped";
-/// The category of time that no source of stops covers.
-pub(crate) const UNKNOWN: &str = "unknown";
 
 /// Categories that make up the sum. Writes of the log claim time first, then the others in this
 /// order.
-const STOPPED: [&str; 5] = [
-    STOPPED_BY_GC,
-    Category::StoppedToReach.words(),
-    // Of no thread: each runs as it is let go.
-    "stopped: leaving a safepoint",
-    Category::Stopped.words(),
-    Category::StoppedByLog.words(),
+const STOPPED: [LedgerCategory; 5] = [
+    LedgerCategory::StoppedByGc,
+    LedgerCategory::StoppedToReach,
+    LedgerCategory::StoppedToLeave,
+    LedgerCategory::Stopped,
+    LedgerCategory::StoppedByLog,
 ];
 
 /// The ledger of some JVMs over slow and baseline windows.
@@ -64,35 +56,36 @@ pub(crate) fn ledger(
     for jvm in jvms {
         let process = recording.process_name(*jvm);
         let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
-        let basis = RowBasis { process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
+        let basis = RowBasis { recording, process, process_id: Some(*jvm), pid, slow: &slow, base: &base };
         let parts = Parts::of(recording, *jvm);
-        for (category, part) in STOPPED.iter().zip(&parts.stopped) {
+        for (category, part) in STOPPED.into_iter().zip(&parts.stopped) {
             // Few logs have the time to leave; a row of zeroes for the others would claim to know.
             // A log write is seen only where system calls or switches were watched.
-            let rarely_recorded = [STOPPED[2], STOPPED[4]].contains(category);
+            let rarely_recorded = [STOPPED[2], STOPPED[4]].contains(&category);
             if !parts.is_covered() || (rarely_recorded && part.is_empty()) {
                 continue;
             }
-            let seen = *category == STOPPED[0] || parts.safepoints_seen;
+            let seen = category == STOPPED[0] || parts.safepoints_seen;
             rows.push(if seen { basis.row(category, part) } else { basis.unseen(category) });
         }
         let frozen = frozen::of(recording, stacks, *jvm).intervals.and(&parts.running);
-        rows.extend((!frozen.is_empty()).then(|| basis.row(Category::Frozen.words(), &frozen)));
+        rows.extend((!frozen.is_empty()).then(|| basis.row(LedgerCategory::Frozen, &frozen)));
         let running = parts.running.without(&frozen);
-        rows.extend(parts.is_covered().then(|| basis.row(NOT_STOPPED, &running)));
+        rows.extend(parts.is_covered().then(|| basis.row(LedgerCategory::NotStopped, &running)));
         let counted = if parts.is_covered() { Vec::new() } else { counted::rows(recording, *jvm, &basis) };
         let unknown = slow.or(&base).without(&parts.covered);
         let is_unknown = counted.is_empty() && !unknown.is_empty();
         rows.extend(counted);
-        rows.extend(is_unknown.then(|| basis.row(UNKNOWN, &unknown)));
+        rows.extend(is_unknown.then(|| basis.row(LedgerCategory::Unknown, &unknown)));
         rows.extend(compilers(recording, *jvm, &basis));
     }
-    rows.extend(progress(loss, &slow, &base));
+    rows.extend(progress(recording, loss, &slow, &base));
     rows
 }
 
 /// What a row is written with.
 struct RowBasis<'a> {
+    recording: &'a Recording,
     process: &'a str,
     process_id: Option<ProcessId>,
     pid: Option<i64>,
@@ -101,18 +94,24 @@ struct RowBasis<'a> {
 }
 
 impl RowBasis<'_> {
-    fn row(&self, category: &str, part: &Intervals) -> LedgerRow {
+    fn row(&self, category: LedgerCategory, part: &Intervals) -> LedgerRow {
         let within = |windows: &Intervals| part.and(windows).length_ms();
         self.figures(category, true, within(self.slow), within(self.base))
     }
 
+    fn recording(&self) -> Option<String> {
+        self.recording.recording_of(self.process_id?).map(str::to_owned)
+    }
+
     /// A category that the logs do not record: its time, if there is any, is in "not stopped".
-    fn unseen(&self, category: &str) -> LedgerRow {
+    fn unseen(&self, category: LedgerCategory) -> LedgerRow {
         LedgerRow {
             process: self.process.to_owned(),
             process_id: self.process_id,
+            recording: self.recording(),
             pid: self.pid,
-            category: category.to_owned(),
+            category_id: category,
+            category: category.words().to_owned(),
             in_sum: true,
             slow_ms: None,
             base_ms: None,
@@ -121,14 +120,16 @@ impl RowBasis<'_> {
         }
     }
 
-    fn figures(&self, category: &str, in_sum: bool, slow_ms: f64, base_ms: f64) -> LedgerRow {
+    fn figures(&self, category: LedgerCategory, in_sum: bool, slow_ms: f64, base_ms: f64) -> LedgerRow {
         let known = |ms: f64, windows: &Intervals| (!windows.is_empty()).then_some(ms);
         let share = |ms: f64, windows: &Intervals| (!windows.is_empty()).then(|| ms / windows.length_ms());
         LedgerRow {
             process: self.process.to_owned(),
             process_id: self.process_id,
+            recording: self.recording(),
             pid: self.pid,
-            category: category.to_owned(),
+            category_id: category,
+            category: category.words().to_owned(),
             in_sum,
             slow_ms: known(slow_ms, self.slow),
             base_ms: known(base_ms, self.base),
@@ -161,21 +162,21 @@ fn compilers(recording: &Recording, jvm: ProcessId, basis: &RowBasis<'_>) -> Vec
         sum.0 += tasks.and(basis.slow).length_ms();
         sum.1 += tasks.and(basis.base).length_ms();
     }
-    let category = |compiler: &str| format!("compiler threads busy: {}", compiler.to_uppercase());
     let row = |(compiler, (slow, base)): (&str, (f64, f64))| {
-        let category = category(compiler);
-        basis.figures(category.trim_end_matches([':', ' ']), false, slow, base)
+        let row = basis.figures(LedgerCategory::Compilers, false, slow, base);
+        let named = format!("{}: {}", row.category, compiler.to_uppercase());
+        LedgerRow { category: if compiler.is_empty() { row.category } else { named }, ..row }
     };
     busy.into_iter().map(row).collect()
 }
 
 /// The application's progress as time: what of the windows would have been enough at the baseline's
 /// rate.
-fn progress(loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
+fn progress(recording: &Recording, loss: &Loss, slow: &Intervals, base: &Intervals) -> Option<LedgerRow> {
     let _rates = (loss.slow_rate?, loss.base_rate?);
-    let basis = RowBasis { process: &loss.measured_on, process_id: None, pid: None, slow, base };
+    let basis = RowBasis { recording, process: &loss.measured_on, process_id: None, pid: None, slow, base };
     let done_ms = (slow.length_ms() - loss.lost_ms).max(0.0);
-    Some(basis.figures("application progress", false, done_ms, base.length_ms()))
+    Some(basis.figures(LedgerCategory::Progress, false, done_ms, base.length_ms()))
 }
 
 #[cfg(test)]

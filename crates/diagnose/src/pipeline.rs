@@ -165,6 +165,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         recording: recording.identity.recording.clone(),
+        recordings: recording.parts(),
         status,
         headline: Statement::default(),
         seen,
@@ -230,8 +231,9 @@ fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], z
         };
         let bad =
             metrics::gc::bad(recording, *jvm, zero_ns).into_iter().filter(|metric| !is_explained(metric.id));
-        let words: Vec<String> =
-            bad.map(|metric| format!("{} {} ({})", metric.name, metric.shown(), metric.why)).collect();
+        let words: Vec<String> = bad
+            .map(|metric| format!("{} {} ({})", metric.name, metric.shown(), metric.why.sentence()))
+            .collect();
         (!words.is_empty()).then(|| format!("{name}: bad by fathom gc, and no finding: {}", words.join("; ")))
     };
     jvms.iter().filter_map(of_jvm).collect()

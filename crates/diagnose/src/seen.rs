@@ -8,12 +8,11 @@ use fathom_recording::{ProcessId, Recording};
 
 use crate::growth::{busy_pools, held, work};
 use crate::intervals::Intervals;
-use crate::ledger::{NOT_STOPPED, STOPPED_BY_GC, UNKNOWN};
 use crate::sight::Sights;
 use crate::stops::name_of;
 use crate::thread_ledger::{By, GroupLedger, operations};
 use crate::waits::Category;
-use crate::{Case, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window};
+use crate::{Case, LedgerCategory, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window};
 
 /// Parts that are named at most.
 const NAMED: usize = 4;
@@ -91,19 +90,21 @@ fn growth(part: &Part) -> f64 {
 
 /// A row of the ledger of stops that matters.
 fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
-    let is_stop = row.in_sum && ![NOT_STOPPED, UNKNOWN].contains(&row.category.as_str());
+    let category = row.category_id.of_threads()?;
     let (ms, share) = (row.slow_ms?, row.slow_share?);
     let grown = share - row.base_share.unwrap_or(0.0);
-    (is_stop && grown >= MATTERS_SHARE).then(|| Part {
+    let by_gc = row.category_id == LedgerCategory::StoppedByGc;
+    (grown >= MATTERS_SHARE).then(|| Part {
         process: row.process.clone(),
         of: "the JVM",
+        category,
         what: row.category.clone(),
         ms,
         share,
         base_share: row.base_share,
         per_operation_ms: None,
         base_per_operation_ms: None,
-        detail: stops_in_words(case.recording, row.process_id, row.category == STOPPED_BY_GC, &case.slow),
+        detail: stops_in_words(case.recording, row.process_id, by_gc, &case.slow),
     })
 }
 
@@ -140,15 +141,15 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
     let (of_slow, of_base) = over_time.split_at(slow.len().min(over_time.len()));
     let timers = timers(of_slow, of_base);
     let sum = |windows: &[Vec<Vec<GroupLedger>>]| {
-        let mut sums: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+        let mut sums: BTreeMap<String, BTreeMap<Category, f64>> = BTreeMap::new();
         for group in of(windows, 0).filter(|group| group.name == APPLICATION) {
             let sum = sums.entry(group.process.clone()).or_default();
             for spent in group.spent.iter().filter(|spent| !left_out(spent.category)) {
-                *sum.entry(words(spent.category)).or_default() += spent.ms;
+                *sum.entry(running_as_one(spent.category)).or_default() += spent.ms;
             }
         }
         for group in of(windows, 1).filter(|group| timers.contains(&key(group))) {
-            let asleep = sums.get_mut(&group.process).and_then(|sum| sum.get_mut(Category::Sleep.words()));
+            let asleep = sums.get_mut(&group.process).and_then(|sum| sum.get_mut(&Category::Sleep));
             if let Some(ms) = asleep {
                 *ms = (*ms - asleep_ms(group)).max(0.0);
             }
@@ -158,20 +159,21 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
     let (slow_sums, base_sums) = (sum(of_slow), sum(of_base));
     let done = operations_of(case.recording, &slow);
     let usually_done = operations_of(case.recording, &base);
-    let of_process = |(process, spent): (&String, &BTreeMap<String, f64>)| -> Vec<Part> {
+    let of_process = |(process, spent): (&String, &BTreeMap<Category, f64>)| -> Vec<Part> {
         let whole: f64 = spent.values().sum();
         let usual = base_sums.get(process);
         let usual_whole: f64 = usual.map_or(0.0, |spent| spent.values().sum());
-        let usual_ms = |what: &String| usual.and_then(|u| u.get(what)).copied().unwrap_or(0.0);
-        let part = |(what, ms): (&String, &f64)| Part {
+        let usual_ms = |category: &Category| usual.and_then(|u| u.get(category)).copied().unwrap_or(0.0);
+        let part = |(category, ms): (&Category, &f64)| Part {
             process: process.clone(),
             of: APPLICATION,
-            what: what.clone(),
+            category: *category,
+            what: words(*category),
             ms: *ms,
             share: if whole > 0.0 { ms / whole } else { 0.0 },
-            base_share: (usual_whole > 0.0).then(|| usual_ms(what) / usual_whole),
+            base_share: (usual_whole > 0.0).then(|| usual_ms(category) / usual_whole),
             per_operation_ms: done.map(|done| ms / done),
-            base_per_operation_ms: usually_done.map(|done| usual_ms(what) / done),
+            base_per_operation_ms: usually_done.map(|done| usual_ms(category) / done),
             detail: String::new(),
         };
         spent.iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
@@ -226,6 +228,7 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
     let part = |work: work::Work| Part {
         process: case.recording.process_name(jvm).to_owned(),
         of: APPLICATION,
+        category: work.category,
         what: work.what,
         ms: work.ms,
         share: work.ms / whole,
@@ -245,6 +248,10 @@ fn longest(windows: &[Window]) -> Vec<Window> {
     windows.truncate(WINDOWS);
     windows.sort_by_key(|w| w.from_ns);
     windows
+}
+
+fn running_as_one(category: Category) -> Category {
+    if category.is_running() { Category::Running } else { category }
 }
 
 fn words(category: Category) -> String {

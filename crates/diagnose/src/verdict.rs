@@ -3,10 +3,12 @@
 //!
 //! `render` shows these and computes nothing of its own.
 
-use fathom_recording::ProcessId;
+use fathom_recording::{ProcessId, RecordingPart};
 use serde::Serialize;
 
 use crate::chain::{Chain, Stop};
+use crate::ledger_row::LedgerRow;
+use crate::waits::Category;
 use crate::{Evidence, Remedy, Sight, Statement, Window};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
@@ -20,8 +22,10 @@ pub struct Diagnosis {
     pub schema: &'static str,
     /// Version of fathom.
     pub version: &'static str,
-    /// The id of the recording; `None` of files that are none.
+    /// The id of the recording; `None` of files that are none, and of several recordings.
     pub recording: Option<String>,
+    /// The recordings that were read, each with its ranges of ids.
+    pub recordings: Vec<RecordingPart>,
     /// What it comes to.
     pub status: Status,
     /// One sentence: what took the time, or what was looked at without a cause being found.
@@ -135,7 +139,10 @@ pub struct Part {
     /// Whose time: "application threads", without the time in which they were idle; "the JVM" for
     /// stops.
     pub of: &'static str,
-    /// What it was spent on: "blocked: Java monitor", "running", "stopped: GC".
+    /// What it was spent on, as in the ledger of threads; all running time is `running`.
+    pub category: Category,
+    /// The same in words, with what is known of it: "blocked: Java monitor", "running", "stopped:
+    /// GC".
     pub what: String,
     /// Milliseconds in the slow windows, added up over threads.
     pub ms: f64,
@@ -279,6 +286,10 @@ pub struct Charge {
     /// The culprit of the finding, a part of the time that grew and that no finding explains, the
     /// rest of stops, or "not known".
     pub to: String,
+    /// What kind of charge it is.
+    pub kind: ChargeKind,
+    /// Of a part that grew: on what the time was spent; `None` of the others.
+    pub category: Option<Category>,
     /// The finding, as a place in `findings`; `None` where none explains it.
     pub finding: Option<usize>,
     /// Milliseconds of the loss.
@@ -287,31 +298,21 @@ pub struct Charge {
     pub share: f64,
 }
 
-/// Time of one process (or of all) attributed to one category, in the slow windows and in the
-/// baseline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What a part of the loss is attributed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct LedgerRow {
-    /// The process, in words that no other JVM of the recording goes by.
-    pub process: String,
-    /// The process, as a row of the recording's processes; `None` for progress.
-    pub process_id: Option<ProcessId>,
-    /// Its pid, where it is known.
-    pub pid: Option<i64>,
-    /// The category: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
-    /// safepoint", "not stopped", "compiler threads busy", "unknown".
-    pub category: String,
-    /// Whether rows of this category are part of the sum that makes up the window (compiler time is
-    /// not).
-    pub in_sum: bool,
-    /// Milliseconds in the slow windows; `None` when not seen.
-    pub slow_ms: Option<f64>,
-    /// Milliseconds in the baseline windows.
-    pub base_ms: Option<f64>,
-    /// As a share of the slow windows' length (can pass 1 for compiler threads).
-    pub slow_share: Option<f64>,
-    /// As a share of the baseline windows' length.
-    pub base_share: Option<f64>,
+#[serde(rename_all = "kebab-case")]
+pub enum ChargeKind {
+    /// A finding.
+    Finding,
+    /// A part of the time that grew and that no finding explains.
+    Grew,
+    /// Several such parts that are small.
+    SmallerParts,
+    /// Stops of which nothing explains why they take so long.
+    OtherStops,
+    /// Nothing that was recorded.
+    NotKnown,
 }
 
 /// How sure a finding is. The words are explained in docs/diagnosis.md.
@@ -395,6 +396,8 @@ pub struct Finding {
     /// The process, as a row of the recording's processes: what findings of one process are known
     /// by.
     pub process_id: ProcessId,
+    /// The id of the recording that the process is of; `None` of files that are none.
+    pub recording: Option<String>,
     /// Its pid, where it is known.
     pub pid: Option<i64>,
     /// When it started, nanoseconds on the recording's clock, where that is known.

@@ -18,6 +18,7 @@ fn full() -> Diagnosis {
         schema: SCHEMA,
         version: "0",
         recording: None,
+        recordings: vec![Default::default()],
         status: Status::Found,
         seen: Seen {
             judged_ms: 0.0,
@@ -28,6 +29,7 @@ fn full() -> Diagnosis {
             largest: vec![Part {
                 process: String::new(),
                 of: "",
+                category: Category::Running,
                 what: String::new(),
                 ms: 0.0,
                 share: 0.0,
@@ -64,11 +66,20 @@ fn full() -> Diagnosis {
             began: Some(Began { from_ns: 0, before_ms: 0.0, within_ms: 1.0 }),
         }],
         loss: Loss::default(),
-        account: vec![Charge { to: String::new(), finding: Some(0), ms: 0.0, share: 0.0 }],
+        account: vec![Charge {
+            to: String::new(),
+            kind: ChargeKind::Grew,
+            category: Some(Category::Running),
+            finding: Some(0),
+            ms: 0.0,
+            share: 0.0,
+        }],
         ledger: vec![LedgerRow {
             process: String::new(),
             process_id: None,
+            recording: None,
             pid: None,
+            category_id: LedgerCategory::Unknown,
             category: String::new(),
             in_sum: true,
             slow_ms: None,
@@ -88,6 +99,7 @@ fn full() -> Diagnosis {
             culprit: Statement::default(),
             process: String::new(),
             process_id: fathom_recording::ProcessId(0),
+            recording: None,
             pid: None,
             started_ns: None,
             meaning: Statement::default(),
@@ -126,6 +138,7 @@ fn link(next: Vec<chain::Link>) -> chain::Link {
         process: String::new(),
         process_id: None,
         category: None,
+        kind: chain::LinkKind::Thread,
         what: String::new(),
         ms: 0.0,
         share: 0.0,
@@ -193,6 +206,8 @@ fn every_field_of_the_json_form_is_documented_and_no_other() {
     let json = serde_json::to_value(full()).unwrap();
     for (section, pointer) in [
         ("Top level", ""),
+        ("RecordingPart", "/recordings/0"),
+        ("Ids", "/recordings/0/processes"),
         ("Seen", "/seen"),
         ("Sighted", "/seen/sights/0"),
         ("FewStops", "/seen/few_stops"),

@@ -1,22 +1,21 @@
 //! A report of a made-up recording: `synthetic_report SPANS POINTS SAMPLES > page.html`, or the
-//! recording itself: `synthetic_report SPANS POINTS SAMPLES OUT.fathom`. With `many` instead of a
-//! path it is a page of fifty slow windows on the wall clock, without an account of the loss, whose
-//! headline is as long as those of real findings; with `early` one of a live recording in which a
-//! wait began long before.
+//! recording itself: `synthetic_report SPANS POINTS SAMPLES OUT.fathom`. With `many` for a path it
+//! is a page of fifty slow windows on the wall clock, without an account of the loss and with a
+//! long headline; with `early` one of a live recording in which a wait began long before.
 //!
 //! For the browser test and for measuring how the page opens and moves with a recording of a given
 //! size: half of the spans are compilations, the rest GC pauses, safepoints and deoptimisations;
 //! the points are three clients' throughput with a dip in the middle; samples are of 24 threads and
-//! 20,000 stacks, one of which grows in the dip. Names try to break out of the page, because names
-//! of a real input may.
+//! 20,000 stacks, one of which grows in the dip. Names try to break out of the page.
 
 use std::io::{BufWriter, Write};
 
-use fathom_diagnose::chain::{Chain, End, Link, Part, Stop, StopPart};
+use fathom_diagnose::chain::{Chain, End, Link, LinkKind, Part, Stop, StopPart};
 use fathom_diagnose::facts::{Metric, Value};
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn, Input, Layer,
-    LedgerRow, Loss, Mark, Measure, Remedy, RuledOut, SCHEMA, Seen, Status, Window, Windows,
+    Began, BlindSpot, Charge, ChargeKind, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn, Input,
+    Layer, LedgerCategory, LedgerRow, Loss, Mark, Measure, Remedy, RuledOut, SCHEMA, Seen, Status, Window,
+    Windows,
 };
 use fathom_recording::vocabulary::{figure, kind, label, sample};
 use fathom_recording::{
@@ -45,8 +44,7 @@ fn main() -> std::io::Result<()> {
     fill_points(&mut recording, points);
     fill_samples(&mut recording, numbers.next().unwrap_or(0));
     let fourth = std::env::args().nth(4);
-    let is_many = fourth.as_deref() == Some("many");
-    let is_early = fourth.as_deref() == Some("early");
+    let [is_many, is_early] = ["many", "early"].map(|word| fourth.as_deref() == Some(word));
     if is_early {
         wait_from_before(&mut recording);
     }
@@ -322,6 +320,7 @@ fn chain() -> Chain {
         process: "server2".into(),
         process_id: None,
         category: None,
+        kind: LinkKind::Thread,
         what: what.into(),
         ms,
         share: ms / 900.0,
@@ -383,11 +382,21 @@ fn stop() -> Stop {
 
 fn diagnosis() -> Diagnosis {
     let evidence = |text: &str, at_s: i64| Evidence::summed("jit2.xml:88412", said(text)).at(at_s * S);
-    let row = |category: &str, in_sum, slow: f64, base: f64| LedgerRow {
+    let charge = |to: &str, kind, finding, ms: f64| Charge {
+        to: to.into(),
+        kind,
+        category: None,
+        finding,
+        ms,
+        share: ms / 20_600.0,
+    };
+    let row = |category: LedgerCategory, in_sum, slow: f64, base: f64| LedgerRow {
         process: "server2".into(),
         process_id: Some(ProcessId(0)),
+        recording: None,
         pid: None,
-        category: category.into(),
+        category_id: category,
+        category: category.words().into(),
         in_sum,
         slow_ms: Some(slow * 30_000.0),
         base_ms: Some(base * 240_000.0),
@@ -398,6 +407,7 @@ fn diagnosis() -> Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         recording: None,
+        recordings: Vec::new(),
         status: Status::Found,
         seen: Seen::default(),
         headline: said("A made-up burst of JIT compilation explains 17.9 s of 20.6 s lost").into(),
@@ -434,35 +444,31 @@ fn diagnosis() -> Diagnosis {
             measured_on: "throughput of three made-up clients".into(),
         },
         account: vec![
-            Charge { to: "C2".into(), finding: Some(0), ms: 17_900.0, share: 17_900.0 / 20_600.0 },
-            Charge { to: "not known".into(), finding: None, ms: 2_700.0, share: 2_700.0 / 20_600.0 },
+            charge("C2", ChargeKind::Finding, Some(0), 17_900.0),
+            charge("not known", ChargeKind::NotKnown, None, 2_700.0),
         ],
         ledger: vec![
-            row("stopped: GC", true, 0.02, 0.01),
-            row("stopped: other VM operations", true, 0.01, 0.005),
-            row("not stopped", true, 0.97, 0.985),
-            row("compiler threads busy", false, 1.8, 0.03),
+            row(LedgerCategory::StoppedByGc, true, 0.02, 0.01),
+            row(LedgerCategory::Stopped, true, 0.01, 0.005),
+            row(LedgerCategory::NotStopped, true, 0.97, 0.985),
+            row(LedgerCategory::Compilers, false, 1.8, 0.03),
         ],
         findings: vec![Finding {
             rule: "jit-compile-burst",
             title: said("A burst of JIT compilation: 191 tasks/s instead of 0.4/s").into(),
             layer: Layer::Jit,
             confidence: Confidence::Proven,
-            why_confidence: vec![
-                said("queue, compiler threads and throughput move together; GC is ruled out").into(),
-            ],
+            why_confidence: vec![said("queue and throughput move together; GC is ruled out").into()],
             cost_ms: 17_900.0,
             share: Some(0.87),
             covered_share: 1.0,
             culprit: said(EVIL).into(),
             process: "server2".into(),
             process_id: ProcessId(0),
+            recording: None,
             pid: None,
             started_ns: None,
-            meaning: said(
-                "Methods that had never run became hot at once and ran in the interpreter until compiled.",
-            )
-            .into(),
+            meaning: said("Methods that had never run became hot, and ran in the interpreter.").into(),
             evidence: vec![
                 evidence("956 methods queued between 300 s and 305 s", 301),
                 evidence("the queue is empty again", 329),

@@ -207,6 +207,8 @@ fn names(row: &[&Link]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fathom_diagnose::chain::LinkKind;
+
     use super::*;
 
     fn link(thread: Option<&str>, what: &str, ms: f64, end: Option<End>, next: Vec<Link>) -> Link {
@@ -216,6 +218,7 @@ mod tests {
             process: "Shop".into(),
             process_id: None,
             category: None,
+            kind: LinkKind::Thread,
             what: what.into(),
             ms,
             share: ms / 2_000.0,

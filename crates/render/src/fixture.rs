@@ -2,9 +2,9 @@
 
 use fathom_diagnose::facts::{Metric, Value};
 use fathom_diagnose::{
-    Began, BlindSpot, Charge, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn, Input, Layer,
-    LedgerRow, Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen, Sight, Sighted, Status, Window,
-    Windows,
+    Began, BlindSpot, Category, Charge, ChargeKind, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn,
+    Input, Layer, LedgerCategory, LedgerRow, Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen,
+    Sight, Sighted, Status, Window, Windows,
 };
 
 const S: i64 = 1_000_000_000;
@@ -20,12 +20,14 @@ fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
     Evidence::summed(source, said(text)).at(at_s.map(|s| s * S))
 }
 
-fn row(process: &str, category: &str, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
+fn row(process: &str, category: LedgerCategory, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
     LedgerRow {
         process_id: None,
+        recording: None,
         pid: None,
         process: process.into(),
-        category: category.into(),
+        category_id: category,
+        category: category.words().into(),
         in_sum,
         slow_ms: Some(slow),
         base_ms: Some(base),
@@ -48,7 +50,18 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
 
 /// A compile burst in one of two JVMs.
 pub fn burst() -> Diagnosis {
-    let charge = |to: &str, finding, ms| Charge { to: to.into(), finding, ms, share: ms / 7_900.0 };
+    let charge = |to: &str, finding: Option<usize>, ms| Charge {
+        to: to.into(),
+        kind: match (finding, to) {
+            (Some(_), _) => ChargeKind::Finding,
+            (None, "not known") => ChargeKind::NotKnown,
+            (None, _) => ChargeKind::Grew,
+        },
+        category: None,
+        finding,
+        ms,
+        share: ms / 7_900.0,
+    };
     let finding = Finding {
         rule: "jit-compile-burst",
         title: said("a burst of JIT compilation: 191 tasks/s instead of 0.4/s, queue up to 312").into(),
@@ -62,6 +75,7 @@ pub fn burst() -> Diagnosis {
         culprit: said("C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze").into(),
         process: "server2".into(),
         process_id: fathom_recording::ProcessId(0),
+        recording: None,
         pid: None,
         started_ns: None,
         meaning: said(
@@ -110,6 +124,7 @@ pub fn burst() -> Diagnosis {
         schema: SCHEMA,
         version: "0.1.0",
         recording: None,
+        recordings: Vec::new(),
         status: Status::Found,
         seen: Seen {
             judged_ms: 15_000.0,
@@ -156,12 +171,12 @@ pub fn burst() -> Diagnosis {
             charge("not known", None, 400.0),
         ],
         ledger: vec![
-            row("server1", "stopped: GC", true, 110.0, 900.0),
-            row("server1", "not stopped", true, 14_890.0, 99_100.0),
-            row("server2", "stopped: GC", true, 120.0, 870.0),
-            row("server2", "stopped: other VM operations", true, 40.0, 110.0),
-            row("server2", "not stopped", true, 14_840.0, 99_020.0),
-            row("server2", "compiler threads busy", false, 28_050.0, 3_100.0),
+            row("server1", LedgerCategory::StoppedByGc, true, 110.0, 900.0),
+            row("server1", LedgerCategory::NotStopped, true, 14_890.0, 99_100.0),
+            row("server2", LedgerCategory::StoppedByGc, true, 120.0, 870.0),
+            row("server2", LedgerCategory::Stopped, true, 40.0, 110.0),
+            row("server2", LedgerCategory::NotStopped, true, 14_840.0, 99_020.0),
+            row("server2", LedgerCategory::Compilers, false, 28_050.0, 3_100.0),
         ],
         findings: vec![finding],
         ruled_out: vec![
@@ -210,6 +225,7 @@ pub fn healthy() -> Diagnosis {
         largest: vec![Part {
             process: "server2".into(),
             of: "application threads",
+            category: Category::Running,
             what: "running".into(),
             ms: 300_000.0,
             share: 0.91,
@@ -251,7 +267,13 @@ pub fn crowded() -> Diagnosis {
         diagnosis.ruled_out.extend(burst().ruled_out);
         diagnosis.blind_spots.extend(burst().blind_spots);
         diagnosis.warnings.extend(burst().warnings);
-        diagnosis.ledger.push(row(&format!("server{}", 3 + list), "stopped: GC", true, 10.0, 20.0));
+        diagnosis.ledger.push(row(
+            &format!("server{}", 3 + list),
+            LedgerCategory::StoppedByGc,
+            true,
+            10.0,
+            20.0,
+        ));
     }
     diagnosis
 }

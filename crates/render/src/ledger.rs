@@ -166,6 +166,7 @@ mod tests {
             name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
             process: "org.example.service.Main with some arguments after it".into(),
             process_id: None,
+            recording: None,
             threads: 200,
             thread_ms: 12_000_000.0,
             base_thread_ms: 1.0,
@@ -175,6 +176,7 @@ mod tests {
         let mut ledger = ThreadLedger {
             schema: SCHEMA,
             recording: None,
+            recordings: Vec::new(),
             window,
             base: None,
             operations: None,

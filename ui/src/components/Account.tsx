@@ -3,11 +3,12 @@
 
 import type { Page } from "../context";
 import { durationMs, share } from "../format";
+import type { Charge } from "../generated/diagnosis";
 
 /** What a charge is called: a culprit, or what grew and no finding explains. */
-function words(to: string, finding: number | null): string {
+function words({ to, kind, finding }: Charge): string {
   if (finding !== null) return `${finding + 1}. ${to}`;
-  return to === "not known" ? "not explained, and nothing recorded shows it" : `not explained: ${to}`;
+  return kind === "not-known" ? "not explained, and nothing recorded shows it" : `not explained: ${to}`;
 }
 
 export function Account({ page }: { page: Page }) {
@@ -21,7 +22,7 @@ export function Account({ page }: { page: Page }) {
             key={i}
             class={charge.finding === null ? "left" : ""}
             style={{ flexGrow: charge.share }}
-            title={words(charge.to, charge.finding)}
+            title={words(charge)}
           />
         ))}
       </div>
@@ -31,10 +32,10 @@ export function Account({ page }: { page: Page }) {
             <span class={`account-key ${charge.finding === null ? "left" : ""}`} aria-hidden="true" />
             <strong>{share(charge.share)}</strong> <span class="quiet">{durationMs(charge.ms)}</span>{" "}
             {charge.finding === null ? (
-              words(charge.to, null)
+              words(charge)
             ) : (
               <a href={`#finding-${charge.finding + 1}`} onClick={(event) => show(event, charge.finding ?? 0)}>
-                {words(charge.to, charge.finding)}
+                {words(charge)}
               </a>
             )}
           </li>

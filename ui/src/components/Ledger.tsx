@@ -1,18 +1,17 @@
 // Where the time went: of threads in the window, and of each process in the windows of the verdict.
 
 import { durationMs, share } from "../format";
-import type { LedgerRow } from "../generated/diagnosis";
+import type { LedgerCategory, LedgerRow } from "../generated/diagnosis";
 import { type Panel, type PanelProps, PanelSection } from "../panel";
 import { LedgerTable } from "./LedgerTable";
 import { ThreadLedger } from "./ThreadLedger";
 
 /** Colour and pattern of a category, the same in every bar; style/tables.css says how they look. */
-function fill(category: string): string {
-  if (category.includes("GC")) return "gc";
-  if (category.includes("waiting for a safepoint")) return "reach";
-  if (category.startsWith("stopped")) return "vm";
-  if (category === "not stopped") return "running";
-  return "unknown";
+function fill(category: LedgerCategory): string {
+  if (category === "stopped-by-gc") return "gc";
+  if (category === "stopped-to-reach") return "reach";
+  if (category === "not-stopped") return "running";
+  return category.startsWith("stopped") || category === "frozen" ? "vm" : "unknown";
 }
 
 export const ledger: Panel = {
@@ -52,7 +51,7 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
       <span>{label}</span>
       <span class="stack">
         {sum.map((r, i) => (
-          <span key={i} class={`fill ${fill(r.category)}`} style={{ flexGrow: Math.max(0, of(r) ?? 0) }} />
+          <span key={i} class={`fill ${fill(r.category_id)}`} style={{ flexGrow: Math.max(0, of(r) ?? 0) }} />
         ))}
       </span>
     </div>
@@ -71,7 +70,7 @@ function LedgerOf({ process, rows, hasBase }: { process: string; rows: LedgerRow
         titles={hasBase ? ["Slow", "Baseline"] : ["Time"]}
         lines={rows.map((r) => ({
           category: r.category,
-          swatch: <span class={r.in_sum ? `swatch fill ${fill(r.category)}` : "swatch"} aria-hidden="true" />,
+          swatch: <span class={r.in_sum ? `swatch fill ${fill(r.category_id)}` : "swatch"} aria-hidden="true" />,
           aside: r.in_sum ? "" : "(not in the sum)",
           spent: { time: durationMs(r.slow_ms), share: share(r.slow_share) },
           base: hasBase ? { time: durationMs(r.base_ms), share: share(r.base_share) } : null,

@@ -70,6 +70,8 @@ export type ChainLink = {
    * what was not followed.
    */
   category: Category | null;
+  /** What kind of link it is. */
+  kind: LinkKind;
   /**
    * What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
    * /var/log/app.log".
@@ -102,6 +104,10 @@ export type Charge = {
    * rest of stops, or "not known".
    */
   to: string;
+  /** What kind of charge it is. */
+  kind: ChargeKind;
+  /** Of a part that grew: on what the time was spent; `None` of the others. */
+  category: Category | null;
   /** The finding, as a place in `findings`; `None` where none explains it. */
   finding: number | null;
   /** Milliseconds of the loss. */
@@ -109,6 +115,9 @@ export type Charge = {
   /** The same as a share of the loss; all charges add up to 1. */
   share: number;
 };
+
+/** What a part of the loss is attributed to. */
+export type ChargeKind = "finding" | "grew" | "smaller-parts" | "other-stops" | "not-known";
 
 /** How sure a finding is. The words are explained in docs/diagnosis.md. */
 export type Confidence = "consistent-with" | "likely" | "proven";
@@ -119,8 +128,10 @@ export type Diagnosis = {
   schema: string;
   /** Version of fathom. */
   version: string;
-  /** The id of the recording; `None` of files that are none. */
+  /** The id of the recording; `None` of files that are none, and of several recordings. */
   recording: string | null;
+  /** The recordings that were read, each with its ranges of ids. */
+  recordings: Array<RecordingPart>;
   /** What it comes to. */
   status: Status;
   /** One sentence: what took the time, or what was looked at without a cause being found. */
@@ -235,6 +246,8 @@ export type Finding = {
    * by.
    */
   process_id: ProcessId;
+  /** The id of the recording that the process is of; `None` of files that are none. */
+  recording: string | null;
   /** Its pid, where it is known. */
   pid: number | null;
   /** When it started, nanoseconds on the recording's clock, where that is known. */
@@ -258,6 +271,14 @@ export type Finding = {
 /** What slow windows were found on. */
 export type FoundOn = "whole-run" | "given" | "series" | "exchanges" | "change" | "stops" | "kept";
 
+/** Ids of one table. */
+export type Ids = {
+  /** The first one: the row 0 of that recording's table. */
+  from: number;
+  /** One behind the last. */
+  to: number;
+};
+
 /** One input as it was read. */
 export type Input = {
   /** Its name. */
@@ -280,6 +301,12 @@ export type Input = {
 export type Layer = "application" | "jit" | "gc" | "safepoint" | "cpu" | "memory" | "storage" | "network";
 
 /**
+ * What a row of the ledger is of. Stops are those of the ledger of threads ([`Category`]), with
+ * the same ids.
+ */
+export type LedgerCategory = "stopped-by-gc" | "stopped-to-reach" | "stopped-to-leave" | "stopped" | "stopped-by-log" | "frozen" | "not-stopped" | "unknown" | "compilers" | "progress";
+
+/**
  * Time of one process (or of all) attributed to one category, in the slow windows and in the
  * baseline.
  */
@@ -288,11 +315,15 @@ export type LedgerRow = {
   process: string;
   /** The process, as a row of the recording's processes; `None` for progress. */
   process_id: ProcessId | null;
+  /** The id of the recording that the process is of; `None` of files that are none. */
+  recording: string | null;
   /** Its pid, where it is known. */
   pid: number | null;
+  /** What it is of. */
+  category_id: LedgerCategory;
   /**
-   * The category: "stopped: GC", "stopped: other VM operations", "stopped: waiting for a
-   * safepoint", "not stopped", "compiler threads busy", "unknown".
+   * The same in words: "stopped: GC", "stopped: other VM operations", "stopped: time to
+   * safepoint", "not stopped", "compiler threads busy: C2", "unknown".
    */
   category: string;
   /**
@@ -309,6 +340,9 @@ export type LedgerRow = {
   /** As a share of the baseline windows' length. */
   base_share: number | null;
 };
+
+/** What a link is; its words are in [`Link::what`]. */
+export type LinkKind = "thread" | "holder" | "holder-unknown" | "stop" | "stop-unknown" | "again" | "cpu" | "cpu-unknown" | "disk" | "disk-unknown" | "outside" | "smaller";
 
 /** What was lost. */
 export type Loss = {
@@ -355,7 +389,12 @@ export type Part = {
    * stops.
    */
   of: string;
-  /** What it was spent on: "blocked: Java monitor", "running", "stopped: GC". */
+  /** What it was spent on, as in the ledger of threads; all running time is `running`. */
+  category: Category;
+  /**
+   * The same in words, with what is known of it: "blocked: Java monitor", "running", "stopped:
+   * GC".
+   */
   what: string;
   /** Milliseconds in the slow windows, added up over threads. */
   ms: number;
@@ -380,6 +419,24 @@ export type PartOfStop = "reach" | "operation" | "log-write" | "leave";
 
 /** A process; for JVMs, one run of a JVM. */
 export type ProcessId = number;
+
+/** A recording among those that were read together. */
+export type RecordingPart = {
+  /** Its id; `None` of one of an older version. */
+  recording: string | null;
+  /** The host that it was made on. */
+  host: string | null;
+  /** The service that is recorded. */
+  service: string | null;
+  /** Its processes. */
+  processes: Ids;
+  /** Its sources. */
+  sources: Ids;
+  /** Its threads. */
+  threads: Ids;
+  /** Its stacks. */
+  stacks: Ids;
+};
 
 /** A change that helps. */
 export type Remedy = {

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use fathom_diagnose::chain::{Chain, Chains, SCHEMA, Stop};
 use fathom_diagnose::{Window, WindowSpec};
-use fathom_recording::{ProcessId, ThreadId};
+use fathom_recording::{ProcessId, RecordingPart, ThreadId};
 use jiff::tz::TimeZone;
 use regex_lite::RegexBuilder;
 use serde::Serialize;
@@ -68,6 +68,7 @@ pub struct Args {
 struct Shown {
     schema: &'static str,
     recording: Option<String>,
+    recordings: Vec<RecordingPart>,
     window: Window,
     /// Threads that were held up at all, of those asked for.
     held_up: usize,
@@ -121,6 +122,7 @@ impl Args {
         let shown = Shown {
             schema: SCHEMA,
             recording: recording.identity.recording.clone(),
+            recordings: recording.parts(),
             window,
             held_up,
             chains: victims.iter().take(self.threads).map(chain).collect(),

@@ -11,7 +11,7 @@ use fathom_recording::vocabulary::{label, live};
 use fathom_recording::{ProcessId, Recording, ThreadId};
 
 use super::walk::Walk;
-use super::{End, Link};
+use super::{End, Link, LinkKind};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
@@ -168,14 +168,15 @@ impl Walk<'_, '_> {
             others,
             |(_, intervals, _)| intervals.clone(),
             |walk, (what, intervals, source)| {
-                let mut link = walk.link(None, None, what, &intervals);
+                let mut link = walk.link(LinkKind::Cpu, (None, None), what, &intervals);
                 link.source = source;
                 link.end = Some(End::Running);
                 link
             },
         );
         if !left.is_empty() && !links.is_empty() {
-            let mut rest = self.link(None, None, "who ran then was not recorded".into(), &left);
+            let mut rest =
+                self.link(LinkKind::CpuUnknown, (None, None), "who ran then was not recorded".into(), &left);
             rest.end = Some(End::Unknown);
             links.push(rest);
         }

@@ -6,7 +6,7 @@ use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Span, ThreadId};
 
 use super::walk::Walk;
-use super::{End, Link};
+use super::{End, Link, LinkKind};
 use crate::intervals::Intervals;
 use crate::written_back;
 
@@ -53,7 +53,8 @@ impl<'a> Walk<'_, 'a> {
 
     fn work(&mut self, work: &Work<'_>) -> Link {
         let what = format!("{}{}", work.what, self.files(work));
-        let mut link = self.link(None, None, what, &work.intervals);
+        let kind = if work.span.is_some() { LinkKind::Disk } else { LinkKind::DiskUnknown };
+        let mut link = self.link(kind, (None, None), what, &work.intervals);
         self.cite(&mut link, work.span.as_ref(), None);
         if work.span.is_none() {
             link.end = Some(End::Unknown);
@@ -67,8 +68,12 @@ impl<'a> Walk<'_, 'a> {
             match (link.next.is_empty(), left.is_empty()) {
                 (true, _) => link.end = Some(End::Hardware),
                 (false, false) => {
-                    let mut rest =
-                        self.link(None, None, "no request long enough to be recorded".into(), &left);
+                    let mut rest = self.link(
+                        LinkKind::DiskUnknown,
+                        (None, None),
+                        "no request long enough to be recorded".into(),
+                        &left,
+                    );
                     rest.end = Some(End::Unknown);
                     link.next.push(rest);
                 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::holders::shared_out;
 use super::walk::Walk;
 use super::{Chains, Monitor};
-use super::{End, Link};
+use super::{End, Link, LinkKind};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::place;
@@ -103,7 +103,12 @@ impl Walk<'_, '_> {
             _ => self.of_holders(&held, (Some(lock), held_lock.monitor.as_ref()), &mut left),
         };
         if !left.is_empty() {
-            let mut unknown = self.link(None, None, "who held it is not known".to_owned(), &left);
+            let mut unknown = self.link(
+                LinkKind::HolderUnknown,
+                (None, None),
+                "who held it is not known".to_owned(),
+                &left,
+            );
             unknown.end = Some(End::Unknown);
             links.push(unknown);
         }

@@ -6,7 +6,7 @@ use fathom_recording::{StackId, ThreadId};
 
 use super::thread_activity::{Doing, Next};
 use super::walk::Walk;
-use super::{Chain, Chains, End, Link, Monitor};
+use super::{Chain, Chains, End, Link, LinkKind, Monitor};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
@@ -79,11 +79,16 @@ impl<'a> Chains<'a> {
         held: Option<&Monitor>,
     ) -> Chain {
         let mut walk = Walk::new(self, intervals.length_ns());
-        let mut root = walk.link(Some(thread), Some(category), what, intervals);
+        let mut root = walk.link(LinkKind::Thread, (Some(thread), Some(category)), what, intervals);
         let (each, mut left) = shared_out(holders, intervals);
         root.next = walk.of_holders(&each, (None, held), &mut left);
         if !left.is_empty() && !root.next.is_empty() {
-            let mut unknown = walk.link(None, None, "who held it is not known".to_owned(), &left);
+            let mut unknown = walk.link(
+                LinkKind::HolderUnknown,
+                (None, None),
+                "who held it is not known".to_owned(),
+                &left,
+            );
             unknown.end = Some(End::Unknown);
             root.next.push(unknown);
         }
@@ -134,7 +139,7 @@ impl<'a> Walk<'_, 'a> {
         let mut back = Vec::new();
         for (holder, own) in held {
             if let Some(end) = self.end_at(*holder) {
-                let mut link = self.link(Some(*holder), None, "held it".to_owned(), own);
+                let mut link = self.link(LinkKind::Holder, (Some(*holder), None), "held it".to_owned(), own);
                 link.end = Some(end);
                 back.push(link);
                 continue;

@@ -97,6 +97,8 @@ pub struct Link {
     /// What its time is attributed to, as in the ledger of threads; `None` for a device and for
     /// what was not followed.
     pub category: Option<Category>,
+    /// What kind of link it is.
+    pub kind: LinkKind,
     /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
     /// /var/log/app.log".
     pub what: String,
@@ -118,6 +120,37 @@ pub struct Link {
     pub end: Option<End>,
     /// What it itself waited for; their times add up to `ms`.
     pub next: Vec<Link>,
+}
+
+/// What a link is; its words are in [`Link::what`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkKind {
+    /// What a thread did: its category says on what its time was spent.
+    Thread,
+    /// A thread that held the lock meanwhile and leads back into the chain.
+    Holder,
+    /// Who held the lock is not known.
+    HolderUnknown,
+    /// A part of a stop of the JVM.
+    Stop,
+    /// A stop that no record explains.
+    StopUnknown,
+    /// A thread that is further up in the chain.
+    Again,
+    /// Who had the CPU.
+    Cpu,
+    /// Who had the CPU was not recorded.
+    CpuUnknown,
+    /// Work of a disk, or of the kernel on one.
+    Disk,
+    /// No work of a disk was recorded that explains it.
+    DiskUnknown,
+    /// Somebody outside of what was recorded, or a device: a peer, a process, an interrupt.
+    Outside,
+    /// Several links that are too small to be followed one by one.
+    Smaller,
 }
 
 /// Why a chain ends.

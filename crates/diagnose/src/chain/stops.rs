@@ -19,7 +19,7 @@ use fathom_recording::{ProcessId, Role, Span, StackId, ThreadId};
 use serde::Serialize;
 
 use super::walk::Walk;
-use super::{Chains, End, Link, position};
+use super::{Chains, End, Link, LinkKind, position};
 use crate::Window;
 use crate::intervals::Intervals;
 use crate::waits::Category;
@@ -371,7 +371,12 @@ impl<'a> Walk<'_, 'a> {
             |(_, group)| group.0.clone(),
             |walk, ((part, _, name), (own, last, span))| {
                 let operation = if name.is_empty() { String::new() } else { format!(" ({name})") };
-                let mut link = walk.link(None, None, format!("a stop: {}{operation}", part.words()), &own);
+                let mut link = walk.link(
+                    LinkKind::Stop,
+                    (None, None),
+                    format!("a stop: {}{operation}", part.words()),
+                    &own,
+                );
                 walk.cite(&mut link, span.as_ref(), None);
                 link.process = walk
                     .chains
@@ -387,7 +392,12 @@ impl<'a> Walk<'_, 'a> {
             },
         );
         if !left.is_empty() {
-            let mut rest = self.link(None, None, "a stop that no record explains".into(), &left);
+            let mut rest = self.link(
+                LinkKind::StopUnknown,
+                (None, None),
+                "a stop that no record explains".into(),
+                &left,
+            );
             rest.end = Some(End::Unknown);
             links.push(rest);
         }
@@ -429,7 +439,7 @@ impl<'a> Walk<'_, 'a> {
             return Vec::new();
         }
         if self.leads_through(thread) {
-            let mut link = self.link(Some(thread), None, "again".into(), intervals);
+            let mut link = self.link(LinkKind::Again, (Some(thread), None), "again".into(), intervals);
             link.end = Some(End::Circle);
             return vec![link];
         }

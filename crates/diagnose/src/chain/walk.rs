@@ -4,7 +4,7 @@ use fathom_recording::vocabulary::label;
 use fathom_recording::{Span, StackId, ThreadId};
 
 use super::thread_activity::{Doing, Next};
-use super::{Chains, End, Link, lesser, position};
+use super::{Chains, End, Link, LinkKind, lesser, position};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
@@ -69,7 +69,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             }
         }
         if count > 0 {
-            let mut link = self.link(None, None, lesser(count), &rest);
+            let mut link = self.link(LinkKind::Smaller, (None, None), lesser(count), &rest);
             link.end = Some(End::NotFollowed);
             links.push(link);
         }
@@ -77,7 +77,8 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     pub(super) fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
-        let mut link = self.link(Some(thread), Some(doing.category), doing.what, &doing.intervals);
+        let mut link =
+            self.link(LinkKind::Thread, (Some(thread), Some(doing.category)), doing.what, &doing.intervals);
         self.cite(&mut link, doing.span.as_ref(), doing.stack);
         let is_cut = doing.span.is_some_and(|span| span.label(label::CUT).is_some());
         if let Some(last) = self.path.last_mut() {
@@ -103,7 +104,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             Next::Disk => link.next = self.disk_links(thread, &doing.intervals),
             Next::Named(name, end) if name.is_empty() => link.end = Some(end.into()),
             Next::Named(name, end) => {
-                let mut next = self.link(None, None, name, &doing.intervals);
+                let mut next = self.link(LinkKind::Outside, (None, None), name, &doing.intervals);
                 next.end = Some(end.into());
                 link.next = vec![next];
             }
@@ -146,8 +147,8 @@ impl<'c, 'a> Walk<'c, 'a> {
     /// A link without what follows.
     pub(super) fn link(
         &self,
-        thread: Option<ThreadId>,
-        category: Option<Category>,
+        kind: LinkKind,
+        (thread, category): (Option<ThreadId>, Option<Category>),
         what: String,
         intervals: &Intervals,
     ) -> Link {
@@ -168,6 +169,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             process,
             process_id: thread.and_then(|thread| self.chains.process_of(thread)),
             category,
+            kind,
             what,
             ms,
             share,

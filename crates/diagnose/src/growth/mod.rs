@@ -144,6 +144,8 @@ fn way_of<'a>(part: &Part<'a>) -> Option<Path<'a>> {
 /// A part of what no finding explains, as a share of what all parts grew by.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Left {
+    /// On what the time is spent.
+    pub(crate) category: Category,
     /// What it is: "waiting for a CPU in shop.Orders.book".
     pub(crate) what: String,
     /// Its share, 0 to 1.
@@ -421,7 +423,11 @@ impl<'a> Growth<'a> {
         }
         ended::add(case, self.jvm, &mut found);
         let all = self.all().max(f64::MIN_POSITIVE);
-        let part = |g: &&Grown<'_>| Left { what: words::doing(&g.key), share: g.by() / all };
+        let part = |g: &&Grown<'_>| Left {
+            category: g.key.category,
+            what: words::doing(&g.key),
+            share: g.by() / all,
+        };
         let worked = left.iter().filter(|g| g.key.category != Category::Idle);
         let worked = worked.chain(&recorder).filter(|g| g.by() > 0.0);
         Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }

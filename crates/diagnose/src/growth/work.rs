@@ -36,14 +36,19 @@ const BEHIND: f64 = 0.1;
 
 /// A part of the work of a JVM's threads.
 pub(crate) struct Work {
+    /// As in the ledger of threads; all running time is [`Category::Running`].
+    pub(crate) category: Category,
     /// "sleeping for a time in shop.Retry.backOff".
     pub(crate) what: String,
     /// Milliseconds, added up over threads.
     pub(crate) ms: f64,
+}
+
+impl Work {
     /// Whether it is waiting for a CPU, or for the quota of the control group.
-    queues: bool,
-    /// Whether it is running.
-    runs: bool,
+    fn queues(&self) -> bool {
+        matches!(self.category, Category::RunQueue | Category::Throttled)
+    }
 }
 
 /// Takes findings about taken CPUs out where no loss was measured and waiting for a CPU is a small
@@ -59,10 +64,13 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
         }
         let work = of(case, finding.process_id);
         let whole: f64 = work.iter().map(|part| part.ms).sum();
-        let queued: f64 = work.iter().filter(|part| part.queues).map(|part| part.ms).sum();
+        let queued: f64 = work.iter().filter(|part| part.queues()).map(|part| part.ms).sum();
         // What they wait for longer than for a CPU comes first, on a busy machine too.
-        let other =
-            work.iter().filter(|part| !part.queues && !part.runs).map(|part| part.ms).fold(0.0, f64::max);
+        let other = work
+            .iter()
+            .filter(|part| !part.queues() && part.category != Category::Running)
+            .map(|part| part.ms)
+            .fold(0.0, f64::max);
         let leads = whole <= 0.0 || (queued >= LEADS * whole && queued >= other);
         if !leads {
             too_small.push(RuledOut {
@@ -137,8 +145,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let frames = [first, second, Intervals::default()];
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, Kept::AtWork);
     let own = case.jvm_name(jvm);
-    let mut waits: BTreeMap<String, f64> = BTreeMap::new();
-    let mut queues: BTreeSet<String> = BTreeSet::new();
+    let mut waits: BTreeMap<(String, Category), f64> = BTreeMap::new();
     // Waits for one service over many connections, or for many files of one disk.
     let mut spread: BTreeMap<Cause<'_>, Vec<(&str, String, f64)>> = BTreeMap::new();
     let mut running: Vec<(String, f64)> = Vec::new();
@@ -156,22 +163,21 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             // Where a thread lost its CPU is no reason for it.
             Category::RunQueue | Category::Throttled => {
                 let key = Key { place: "", ..cause.key };
-                let what = words::doing(&key);
-                queues.insert(what.clone());
-                *waits.entry(what).or_default() += ms;
+                *waits.entry((words::doing(&key), key.category)).or_default() += ms;
             }
             Category::Network | Category::Disk | Category::Child if !cause.key.target.is_empty() => {
                 let all = Cause { key: Key { target: "", ..cause.key }, ..*cause };
                 let what = waiting(case, cause, part, own);
                 spread.entry(all).or_default().push((cause.key.target, what, ms));
             }
-            _ => *waits.entry(waiting(case, cause, part, own)).or_default() += ms,
+            category => *waits.entry((waiting(case, cause, part, own), category)).or_default() += ms,
         }
     }
     for (all, parts) in spread {
+        let category = all.key.category;
         let sum: f64 = parts.iter().map(|(_, _, ms)| ms).sum();
         if parts.iter().any(|(_, _, ms)| *ms >= LARGEST * sum) {
-            parts.into_iter().for_each(|(_, what, ms)| *waits.entry(what).or_default() += ms);
+            parts.into_iter().for_each(|(_, what, ms)| *waits.entry((what, category)).or_default() += ms);
         } else if !are_clients(parts.iter().map(|(target, ..)| *target)) {
             let several = match all.key.category {
                 Category::Network => "peers",
@@ -179,13 +185,11 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
                 _ => "pipes and processes",
             };
             let what = format!("{} ({} {several})", words::done_by(&all, own).sentence(), parts.len());
-            *waits.entry(what).or_default() += sum;
+            *waits.entry((what, category)).or_default() += sum;
         }
     }
-    let mut work: Vec<Work> = waits
-        .into_iter()
-        .map(|(what, ms)| Work { queues: queues.contains(&what), runs: false, what, ms })
-        .collect();
+    let mut work: Vec<Work> =
+        waits.into_iter().map(|((what, category), ms)| Work { category, what, ms }).collect();
     let ran_ms: f64 = running.iter().map(|(_, ms)| ms).sum();
     if ran_ms > 0.0 {
         running.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -203,7 +207,7 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
         };
         let runs =
             if behind_ms >= BEHIND * ran_ms { "running or waiting for a thread that ran" } else { "running" };
-        work.push(Work { what: format!("{runs}{within}"), ms: ran_ms, queues: false, runs: true });
+        work.push(Work { category: Category::Running, what: format!("{runs}{within}"), ms: ran_ms });
     }
     work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&b.what)));
     work

@@ -9,9 +9,9 @@
 use fathom_recording::vocabulary::live;
 use fathom_recording::{ProcessId, Recording, Series};
 
-use super::{NOT_STOPPED, RowBasis, STOPPED, UNKNOWN};
-use crate::LedgerRow;
+use super::{RowBasis, STOPPED};
 use crate::intervals::Intervals;
+use crate::{LedgerCategory, LedgerRow};
 
 /// Counters of one JVM.
 struct Counted<'a> {
@@ -80,7 +80,8 @@ pub(super) fn rows(recording: &Recording, jvm: ProcessId, basis: &RowBasis<'_>) 
     if slow.running <= 0.0 && base.running <= 0.0 {
         return Vec::new();
     }
-    let row = |category: &str, of: fn(&Split) -> f64| basis.figures(category, true, of(&slow), of(&base));
+    let row =
+        |category: LedgerCategory, of: fn(&Split) -> f64| basis.figures(category, true, of(&slow), of(&base));
     let mut rows = vec![row(STOPPED[0], |split| split.gc)];
     if counted.safepoints.is_some() {
         rows.push(match counted.reaching {
@@ -89,8 +90,10 @@ pub(super) fn rows(recording: &Recording, jvm: ProcessId, basis: &RowBasis<'_>) 
         });
         rows.push(row(STOPPED[3], |split| split.other));
     }
-    rows.push(row(NOT_STOPPED, |split| split.running));
-    rows.extend((slow.unknown + base.unknown > 0.0).then(|| row(UNKNOWN, |split| split.unknown)));
+    rows.push(row(LedgerCategory::NotStopped, |split| split.running));
+    rows.extend(
+        (slow.unknown + base.unknown > 0.0).then(|| row(LedgerCategory::Unknown, |split| split.unknown)),
+    );
     rows
 }
 

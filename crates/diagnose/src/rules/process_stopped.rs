@@ -243,7 +243,7 @@ mod tests {
         let rows = crate::ledger::ledger(&recording, &stacks, &[jvm], &windows, &[], &crate::Loss::default());
         let of = |category: &str| rows.iter().find(|row| row.category == category)?.slow_ms;
         assert_eq!(of(crate::Category::Frozen.words()), Some(3_000.0), "{rows:?}");
-        assert_eq!(of(crate::ledger::NOT_STOPPED), Some(2_000.0), "{rows:?}");
+        assert_eq!(of(crate::LedgerCategory::NotStopped.words()), Some(2_000.0), "{rows:?}");
     }
 
     /// Of threads without work it is often not recorded that they were stopped as well.

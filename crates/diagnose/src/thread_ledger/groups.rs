@@ -162,15 +162,19 @@ pub(super) fn group(
     for account in base.unwrap_or_default() {
         groups.entry(key(recording, by, account.thread)).or_default().1.add(recording, account);
     }
-    let ledger = |((process, name), (window, base_sum)): ((String, String), (Sum, Sum))| GroupLedger {
-        name,
-        process,
-        process_id: window.process.or(base_sum.process),
-        threads: window.threads,
-        thread_ms: window.ms(),
-        base_thread_ms: base_sum.ms(),
-        cpu_samples: window.cpu_samples,
-        spent: spent(&window, base.map(|_| &base_sum), operations),
+    let ledger = |((process, name), (window, base_sum)): ((String, String), (Sum, Sum))| {
+        let process_id = window.process.or(base_sum.process);
+        GroupLedger {
+            name,
+            process,
+            process_id,
+            recording: process_id.and_then(|id| recording.recording_of(id)).map(str::to_owned),
+            threads: window.threads,
+            thread_ms: window.ms(),
+            base_thread_ms: base_sum.ms(),
+            cpu_samples: window.cpu_samples,
+            spent: spent(&window, base.map(|_| &base_sum), operations),
+        }
     };
     groups.into_iter().map(ledger).collect()
 }

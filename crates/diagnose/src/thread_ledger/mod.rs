@@ -29,7 +29,7 @@ mod thread_records;
 mod watched;
 
 use fathom_recording::vocabulary::series;
-use fathom_recording::{ProcessId, Recording, SeriesKind};
+use fathom_recording::{ProcessId, Recording, RecordingPart, SeriesKind};
 use serde::Serialize;
 
 pub(crate) use charge::{ByCategory, ThreadIntervals};
@@ -51,6 +51,8 @@ pub struct ThreadLedger {
     pub schema: &'static str,
     /// The id of the recording; `None` of files that are none.
     pub recording: Option<String>,
+    /// The recordings that were read, each with its ranges of ids.
+    pub recordings: Vec<RecordingPart>,
     /// The window.
     pub window: Window,
     /// What it is compared with.
@@ -77,6 +79,8 @@ pub struct GroupLedger {
     pub process: String,
     /// The same as a row of the recording's processes.
     pub process_id: Option<ProcessId>,
+    /// The id of the recording that the process is of; `None` of files that are none.
+    pub recording: Option<String>,
     /// Threads that lived in the window.
     pub threads: usize,
     /// Their time in the window, milliseconds.
@@ -209,6 +213,7 @@ pub fn thread_ledger_per(
     ThreadLedger {
         schema: SCHEMA,
         recording: recording.identity.recording.clone(),
+        recordings: recording.parts(),
         window,
         base,
         operations,

@@ -1,7 +1,7 @@
 //! The account of the loss: one bar of all of it, cut among the findings and what none of them
 //! explains.
 
-use fathom_diagnose::Diagnosis;
+use fathom_diagnose::{ChargeKind, Diagnosis};
 
 use super::LABEL;
 use super::page::{Ink, Page};
@@ -30,10 +30,10 @@ impl Page {
         self.line(&[(Ink::Plain, &" ".repeat(LABEL + 3)), (Ink::Accent, &bar)]);
         for charge in account {
             let number = charge.finding.map_or(String::from(" "), |i| format!("{}", i + 1));
-            let words = match (charge.finding, charge.to.as_str()) {
-                (Some(_), to) => to.to_owned(),
-                (None, "not known") => "not explained, and nothing recorded shows it".to_owned(),
-                (None, to) => format!("not explained: {to}"),
+            let words = match charge.kind {
+                ChargeKind::Finding => charge.to.clone(),
+                ChargeKind::NotKnown => "not explained, and nothing recorded shows it".to_owned(),
+                _ => format!("not explained: {}", charge.to),
             };
             let sign = self.sign(charge.finding);
             let figures =

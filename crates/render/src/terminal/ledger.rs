@@ -158,11 +158,13 @@ mod tests {
     use super::*;
     use crate::fixture;
     use crate::terminal::{TerminalOptions, terminal};
+    use fathom_diagnose::Category;
 
     fn part(what: &str, (ms, share): (f64, f64), per: (f64, f64), base_share: f64) -> Part {
         Part {
             process: "server2".into(),
             of: "application threads",
+            category: Category::Running,
             what: what.into(),
             ms,
             share,
