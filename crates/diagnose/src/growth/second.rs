@@ -30,8 +30,8 @@ fn names(finding: &Finding, place: &str) -> bool {
 
 impl<'a> Growth<'a> {
     /// Findings of second changes, with `reported` and `found` before them; the parts that they
-    /// report leave `left`. `lost_ms` is what the whole growth explains of the loss, and `rest_ms` what no
-    /// finding has been attributed yet, both in milliseconds.
+    /// report leave `left`. `lost_ms` is what the whole growth explains of the loss, and `rest_ms`
+    /// what no finding has been attributed yet, both in milliseconds.
     pub(super) fn second_changes(
         &self,
         case: &Case<'a>,
