@@ -347,7 +347,9 @@ fn judge<'a>(
             let held = growth.busy_stage(&case).or_else(|| growth.held_back(&case));
             held.or_else(|| growth.larger_answers(&case))
         });
-        is_asked_less = held.is_none() && growth.as_ref().is_some_and(|growth| growth.answers_as_ever(&case));
+        // Who asks itself is no client whose demand could have fallen by itself.
+        let as_ever = |growth: &Growth<'_>| growth.answers_as_ever(&case) && !growth.asks_itself(&case);
+        is_asked_less = held.is_none() && growth.as_ref().is_some_and(as_ever);
         if is_asked_less {
             merged.findings.retain(|finding| finding.confidence > Confidence::ConsistentWith);
         }

@@ -76,7 +76,7 @@ impl Growth<'_> {
     /// Whether a notable part of the requests are the JVM's own, in the slow time or before: those
     /// on its own connections, or as many as the answers that it gets from one address of this
     /// host.
-    fn asks_itself(&self, case: &Case<'_>) -> bool {
+    pub(crate) fn asks_itself(&self, case: &Case<'_>) -> bool {
         let calls = case.recording.spans_of(kind::SYSCALL).filter(|span| span.process() == self.jvm);
         let own: FxHashSet<&str> = calls.filter_map(|span| span.label(label::OWN)).collect();
         [&case.slow, &case.base].into_iter().any(|windows| {

@@ -308,6 +308,29 @@ fn are_answered_as_ever(usual_ms: f64, now_ms: f64) -> bool {
     grew(&[(Category::Network, "", 0.15, 2.8)]).answers_as_ever(&case)
 }
 
+/// A JVM that answers its own requests as soon as ever, and whose clients wait for a thread of it
+/// that handles the answers one by one.
+#[test]
+fn who_asks_itself_for_less_may_be_held_up_by_itself() {
+    let judged_on = |asks_itself: bool| {
+        let mut service = Service::uncounted();
+        let jvm = Some(service.built.jvm);
+        let rates = [(0.0, 20.0, 600.0), (20.0, 40.0, 60.0), (40.0, 60.0, 600.0)];
+        service.built.gauge(live::PROCESS_REQUESTS, "", jvm, &rates);
+        service.built.gauge(live::PROCESS_REQUEST_TIME, "", jvm, &[(0.0, 60.0, 0.1)]);
+        if asks_itself {
+            service.built.gauge(live::PROCESS_PEER_ANSWERS, "127.0.0.1:8080", jvm, &rates);
+        }
+        for i in 0..4 {
+            let thread = service.thread(&format!("client-{i}"));
+            service.off(thread, &SLEEP, (10, 97), &[]);
+        }
+        service.diagnosis().windows.found_on
+    };
+    assert_eq!(judged_on(true), crate::FoundOn::Exchanges);
+    assert_eq!(judged_on(false), crate::FoundOn::Change, "its clients asked for less");
+}
+
 /// A server that is called sixty times in a row answers from a warm cache: one that is called once
 /// is answered later by some microseconds, which make no second.
 #[test]
