@@ -6,6 +6,7 @@ mod chosen;
 pub(crate) mod dips;
 mod exchanges;
 mod fewer;
+mod latency;
 pub(crate) mod progress;
 mod recorded;
 mod rise;
@@ -73,9 +74,6 @@ const ENOUGH_NS: i64 = 1_000_000_000;
 const FEWEST_TICKS: usize = 4;
 const CHANCE: f64 = 0.01;
 
-/// How many times as many operations as usual are a larger load.
-const MORE_ASKED: f64 = 1.25;
-
 /// What windows may be found on where no series shows them and the user gave none: each way
 /// includes those after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,15 +125,9 @@ pub(crate) fn choose<'a>(
     if let Some((part, dips)) = within {
         (progress, found) = (Some(part), Some(dips));
     }
-    // A service of which as much is asked as ever shows its trouble in the latency alone.
-    if found.as_ref().is_none_or(|found| found.slow.is_empty())
-        && let Some((latency, slower)) =
-            Progress::of_latencies(recording, usable).into_iter().find_map(|latency| {
-                let slower = dips::find(&latency).filter(|slower| !slower.slow.is_empty())?;
-                Some((latency, slower))
-            })
+    if let Some((latency, slower)) = latency::slower(recording, usable, progress.as_ref().zip(found.as_ref()))
     {
-        match (progress.as_ref().and_then(|rate| more_asked(rate, &slower)), &mut found) {
+        match (progress.as_ref().and_then(|rate| latency::more_asked(rate, &slower)), &mut found) {
             // More requests at once are each answered later: a load, and not a slowness. Nor is it
             // health: what a service should bear is not known.
             (Some(more), Some(found)) => {
@@ -383,14 +375,6 @@ fn by_finding<'a>(
 /// How something was found, and what is to be said of that.
 fn also(how: &[Statement], more: impl Into<Fact>) -> Vec<Statement> {
     how.iter().cloned().chain([more.into().into()]).collect()
-}
-
-/// That so many more operations were made in slow windows than in their baseline that the load
-/// explains why each took longer.
-fn more_asked(rate: &Progress, slower: &Found) -> Option<Fact> {
-    let (slow, base) = (rate.mean_shown(&slower.slow)?, rate.mean_shown(&slower.base)?);
-    let is_more = !rate.of_latency && base > 0.0 && slow >= MORE_ASKED * base;
-    is_more.then(|| words::MORE_ASKED.is(Value::plain(slow / base)))
 }
 
 /// Why no windows were found on a series.

@@ -349,7 +349,7 @@ fn threads_that_do_the_same_all_along_take_from_no_operation() {
         service.off(thread, &READ, (30, 93), &[(label::PEER, "10.0.0.7:5432")]);
     }
     let loader = service.thread("loader");
-    service.off(loader, &SLEEP, (99, 99), &[]);
+    service.off(loader, &SLEEP, (75, 99), &[]);
     let meter = service.thread("meter");
     service.off(meter, &PACED, (90, 90), &[]);
     for tenth in 0..600 {
