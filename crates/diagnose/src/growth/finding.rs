@@ -148,7 +148,7 @@ impl<'a> Growth<'a> {
         match sender {
             Some(_) => finding.remedies.push(remedies::TAKE_IN_FASTER.remedy()),
             None if connecting => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
-            None => finding.remedies.push(words::remedy(&key)),
+            None => finding.remedies.push(words::remedy(key)),
         }
         if pins(case, key, part) {
             let process = case.recording.processes.get(jvm.index());

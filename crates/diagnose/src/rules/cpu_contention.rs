@@ -15,7 +15,7 @@ use crate::chain::spent::{Ready, Spent};
 use crate::intervals::Intervals;
 use crate::thread_ledger::ByCategory;
 use crate::waits::Category;
-use crate::{Case, Window};
+use crate::{Case, Measure, Window};
 
 /// The collector that has values of each process on the machine.
 const HOST: &str = "host";
@@ -153,6 +153,27 @@ impl<'c, 'a> CpuContention<'c, 'a> {
         let waited_ms = self.slow.waiting_ms.max(f64::MIN_POSITIVE);
         let beyond = self.beyond_usual_ms(|spent| spent.waiting_ms) / waited_ms;
         (taken.min(self.slow.waiting_share() * beyond) * self.slow.any_active_ms).min(taken_ms)
+    }
+
+    /// What of the loss waiting for a CPU can explain at most, as a share: operations take so many
+    /// times as long, and what they run takes so many times as long with its waits for a CPU.
+    /// These are factors, so that their logarithms are what adds up: a fall to a fiftieth is not
+    /// half explained by waits that double. `None` where operations were not counted, or nobody saw
+    /// the threads before.
+    pub(super) fn most_of_loss(&self) -> Option<f64> {
+        let (loss, base) = (&self.case.loss, self.base.as_ref()?);
+        let (slow_rate, base_rate) = loss.slow_rate.zip(loss.base_rate)?;
+        let is_rate = loss.measure != Some(Measure::Latency);
+        let longer = if is_rate { base_rate / slow_rate } else { slow_rate / base_rate };
+        // What an operation runs, compared with the baseline.
+        let ran = |spent: &Spent<'_>, rate: f64| spent.running_ms / spent.length_ms / rate;
+        let more = if is_rate { ran(&self.slow, slow_rate) / ran(base, base_rate) } else { 1.0 };
+        let waits = self.slow.range() / base.range();
+        if [longer, more, waits].iter().any(|times| !times.is_finite()) || longer <= 1.0 {
+            return None;
+        }
+        let waits = waits.max(1.0).ln();
+        Some((waits / longer.ln().max(waits + more.max(1.0).ln())).min(1.0))
     }
 
     /// The part that what was taken makes up of what the CPUs were asked for more: threads

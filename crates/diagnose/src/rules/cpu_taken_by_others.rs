@@ -57,7 +57,7 @@ impl Rule for CpuTakenByOthers {
          **Evidence.** The context switches of all threads, as `fathom record` sees them: how long application threads waited for a \
          CPU; and who ran on the CPUs meanwhile, added up by process over all of the windows, above the baseline. What is \
          attributed is what the threads would have run with that in addition to what they did run, and no more than they waited, nor longer \
-         than others ran. Without a measured loss it must be a fifth of the time looked at.\n\n\
+         than others ran. Where operations are counted, waits that double explain no more of a fall to a fiftieth than their part of that factor. Without a measured loss it must be a fifth of the time looked at.\n\n\
          **Confounders.** More runnable threads of the JVM's own than CPUs: they wait for each other, others take \
          nothing, and it is ruled out. Threads that give their CPU up (`Thread.yield` in a loop that waits for something) wait for it by \
          their own choice. Recorded JVMs that wait for each other's CPUs: the finding says that they want more than \
@@ -89,6 +89,7 @@ impl Rule for CpuTakenByOthers {
         // Nobody lost more than all threads waited together.
         let cost_ms = cpu.lost_to_ms(taken.all_ms(), cpu.slow.running_ms).min(cpu.slow.waiting_ms);
         let cost_ms = cost_ms * cpu.part_of_more(taken.all_ms()) * (1.0 - of_own_calls(&cpu));
+        let cost_ms = cpu.most_of_loss().map_or(cost_ms, |most| cost_ms.min(most * case.loss.lost_ms));
         let unmeasured = case.loss.lost_ms <= 0.0;
         let least_ms = if unmeasured { UNMEASURED_SHARE * cpu.slow.length_ms } else { 0.0 };
         // Others take more as well where threads leave the CPUs to them, for they wait for

@@ -51,6 +51,23 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
     assert_eq!(busy.fact.number("baseline-others"), Some(0.0), "{busy:?}");
 }
 
+/// Waits for a CPU are half of the time in which threads have work: each piece of work takes twice
+/// as long.
+#[test]
+fn waits_that_double_explain_a_part_of_a_fall_to_a_fiftieth() {
+    let recording = workers(2, 50.0, 1.0).sealed();
+    let cost_ms = |lost: f64| match CpuTakenByOthers
+        .judge(&slow_and_base(&recording, (20, 30), (30, 60), lost), ProcessId(0))
+    {
+        Judgement::Found(finding) => finding.cost_ms,
+        other => panic!("{other:?}"),
+    };
+    // ln 2 of what the operations took longer and ran longer: 25 times as much CPU time for each.
+    let part = 2.0_f64.ln() / 50.0_f64.ln();
+    assert!((cost_ms(0.98) - part * 9_800.0).abs() < 200.0, "{}", cost_ms(0.98));
+    assert!((cost_ms(0.5) - 5_000.0).abs() < 300.0, "{}", cost_ms(0.5));
+}
+
 #[test]
 fn programs_that_the_jvm_starts_itself_are_no_others() {
     let by = |programs: u64| {
@@ -138,8 +155,8 @@ fn how_sure_it_is_goes_by_the_part_and_by_how_much_that_is() {
         finding.confidence
     };
     assert_eq!(sure(80.0, 0.8), Confidence::Proven);
-    assert_eq!(sure(20.0, 0.7), Confidence::Likely);
-    assert_eq!(sure(5.0, 0.7), Confidence::ConsistentWith);
+    assert_eq!(sure(30.0, 0.7), Confidence::Likely);
+    assert_eq!(sure(8.0, 0.7), Confidence::ConsistentWith);
     assert_eq!(sure(80.0, 0.04), Confidence::Likely, "400 ms prove nothing");
 }
 
