@@ -14,6 +14,9 @@ use crate::waits::Category;
 use crate::windows::progress::Progress;
 use crate::{Finding, Layer, Loss, Statement, Sure, Window};
 
+/// What of the baseline must come after the slow windows for these to be the beginning.
+const MOSTLY_LATER: f64 = 0.75;
+
 /// A recording with its windows and its loss.
 ///
 /// Where no slow window was given or found, the whole run is looked at: `slow` is then one window
@@ -134,6 +137,16 @@ impl<'a> Case<'a> {
     /// seen it at all.
     pub fn has(&self, kind: &str, process: ProcessId) -> bool {
         self.recording.spans_of(kind).any(|span| span.process() == process)
+    }
+
+    /// Whether the slow windows are where a program starts, by all that is known: nobody measured
+    /// that anything was slow, and most of what they are compared with comes later.
+    pub(crate) fn may_be_start_up(&self) -> bool {
+        let Some(end_ns) = self.slow.last().map(|window| window.to_ns) else { return false };
+        let later = |window: &Window| window.to_ns.saturating_sub(window.from_ns.max(end_ns)).max(0) as f64;
+        let later_ms: f64 = self.base.iter().map(|window| later(window) / 1e6).sum();
+        let nothing_measured = self.loss.lost_ms <= 0.0 && !self.whole_run && !self.base.is_empty();
+        nothing_measured && later_ms >= MOSTLY_LATER * Self::length_ms(&self.base)
     }
 
     /// A cost as a share of the loss; `None` where the loss is not known.
@@ -307,7 +320,7 @@ pub struct Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::built::Built;
+    use crate::built::{Built, slow_and_base, whole_run};
     use crate::limits::stands_out;
 
     fn window(from_s: i64, to_s: i64) -> Window {
@@ -351,5 +364,15 @@ mod tests {
         let lossless = case(&recording, 0.0);
         assert!(lossless.matters(500.0) && !lossless.matters(499.0));
         assert!(stands_out(250.0, 20.0) && !stands_out(250.0, 30.0) && !stands_out(150.0, 1.0));
+    }
+
+    #[test]
+    fn the_first_seconds_of_a_recording_may_be_a_start_unless_a_loss_was_measured_there() {
+        let recording = Built::jvm("25", "G1", 60.0).sealed();
+        let may_be = |slow, base, lost| slow_and_base(&recording, slow, base, lost).may_be_start_up();
+        assert!(may_be((2, 5), (5, 60), 0.0));
+        assert!(!may_be((2, 5), (5, 60), 0.5), "a series shows that it was slow");
+        assert!(!may_be((30, 60), (0, 30), 0.0));
+        assert!(!whole_run(&recording).may_be_start_up());
     }
 }

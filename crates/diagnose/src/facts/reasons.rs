@@ -44,6 +44,9 @@ super::metrics! {
         "the starts were timed; they took as long all along, and no series shows that they cost anything";
     STARTS_COST = "reason-starts-cost",
         "the starts were timed; no series shows what they cost the application";
+    /// Something that every start of a program has.
+    BEGINNING = "reason-beginning",
+        "these are the first seconds that were looked at, and a program that starts does so: nobody measured that anything was slow";
     PERIODIC = "reason-periodic-collections",
         "the log names no causes; they keep to a period, as no heap that fills does";
     MOSTLY_CONCURRENT = "reason-mostly-concurrent",

@@ -154,6 +154,7 @@ impl<'a> Waits<'a> {
         let initialiser = self.initialiser();
         let is_most = case.share(cost_ms).is_none_or(|share| share >= MOST);
         let (ground, why) = match (initialiser.is_some(), is_most) {
+            _ if case.may_be_start_up() => (Ground::Fits, &reasons::BEGINNING),
             (true, true) => (Ground::Waits, &reasons::INITIALISER_SEEN),
             (true, false) => (Ground::Waits, &reasons::INITIALISER_LESS),
             (false, _) => (Ground::Fits, &reasons::INITIALISER_UNSEEN),

@@ -144,6 +144,7 @@ impl Rule for ThreadStartSlow {
             Some(_) => (Ground::Waits, &reasons::STARTS_LESS),
             // Over a whole run they may have taken as long ever since it began.
             None if case.whole_run => (Ground::Fits, &reasons::STARTS_ALL_ALONG),
+            None if case.may_be_start_up() => (Ground::Fits, &reasons::BEGINNING),
             None => (Ground::Waits, &reasons::STARTS_COST),
         };
         let mut finding = waits.finding(self, ground.because(case, cost_ms, why));
