@@ -36,6 +36,8 @@ use crate::{Fact, FoundOn, Loss, Measure, Statement, Window, Windows};
 use dips::Found;
 use progress::Progress;
 
+/// What of its usual level a series must fall to, and for how long, nanoseconds, to have collapsed.
+const COLLAPSE: (f64, i64) = (0.1, 5_000_000_000);
 /// See [`noise`].
 const LEAST_LOST: f64 = 0.02;
 /// Share of the slow windows that stops must take to be the measure of what was lost: a fifth, as
@@ -137,7 +139,9 @@ pub(crate) fn choose<'a>(
             _ => (progress, found) = (Some(latency), Some(slower)),
         }
     }
-    let wanders = found.as_ref().is_some_and(|found| !found.slow.is_empty() && !found.would_show);
+    let wanders = progress.as_ref().zip(found.as_ref()).is_some_and(|(progress, found)| {
+        !found.slow.is_empty() && !found.would_show && !collapses(progress, found)
+    });
     let series = match (&found, find_on) {
         (Some(found), FindOn::Recording) if found.slow.is_empty() => {
             also(&found.how, &words::WARM_UP_UNKNOWN)
@@ -370,6 +374,14 @@ fn by_finding<'a>(
             }
         }
     }
+}
+
+/// Whether next to nothing was done in slow windows that last: that is no noise, however much of it
+/// there is.
+fn collapses(progress: &Progress, found: &Found) -> bool {
+    let rates = progress.mean_shown(&found.slow).zip(progress.mean_shown(&found.base));
+    let lasts = Intervals::of_windows(&found.slow).length_ns() >= COLLAPSE.1;
+    !progress.of_latency && lasts && rates.is_some_and(|(slow, base)| slow <= COLLAPSE.0 * base)
 }
 
 /// How something was found, and what is to be said of that.

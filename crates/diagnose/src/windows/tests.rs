@@ -168,3 +168,17 @@ fn a_window_of_which_hardly_anything_was_recorded_is_not_judged() {
     );
     assert_eq!(enough(&[window(0, 1_000)]), (vec![window(0, 1_000)], 0.0, 0.0));
 }
+
+#[test]
+fn a_fall_to_next_to_nothing_that_lasts_is_no_noise_however_much_of_it_there_is() {
+    let of = |left: f64| {
+        let noisy = |s: i64| [1_000.0, 6_000.0, 2_500.0, 5_200.0, 1_500.0][(s % 5) as usize];
+        let rate = move |s: i64| if s < 32 { noisy(s) } else { left * noisy(s) };
+        let recording = recorded(&[(series::THROUGHPUT, SeriesKind::Rate, &rate)]);
+        let progress = super::Progress::of(&recording, |_| true).unwrap();
+        let found = super::dips::find(&progress).unwrap();
+        (found.would_show, super::collapses(&progress, &found))
+    };
+    assert_eq!(of(0.02), (false, true));
+    assert!(!of(0.5).1);
+}
