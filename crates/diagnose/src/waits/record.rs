@@ -57,12 +57,25 @@ pub(crate) fn awaits_request(span: &Span<'_>) -> bool {
     span.kind() == kind::SYSCALL && span.label(label::ACCEPTED).is_some() && reads.contains(&span.name())
 }
 
+/// Whether a class is one at which a thread parks until another one hands it something over: the
+/// queue of a cached pool, where its stack could not be walked.
+fn is_hand_over(class: &str) -> bool {
+    class.starts_with("java.util.concurrent.SynchronousQueue$")
+}
+
+/// Whether a stack shows no more than that a thread parks.
+fn says_little(category: Category) -> bool {
+    use Category::{Blocked, NativeLock, TimedWait, Waiting};
+    matches!(category, Blocked | NativeLock | TimedWait | Waiting)
+}
+
 /// What the thread of such a span waited for.
 pub(crate) fn category(span: &Span<'_>, stacks: &ByStack) -> Category {
     let by_stack = stacks.category(span.stack());
     match span.kind() {
         kind::LOCK_MONITOR => Category::Monitor,
         kind::LOCK_NATIVE => Category::NativeLock,
+        kind::LOCK_PARK if is_hand_over(span.name()) && says_little(by_stack) => Category::Idle,
         // A pool's idle thread parks and waits as well: only its stack shows that it is idle.
         kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Category::Blocked => by_stack,
         kind::LOCK_PARK if is_lock(span.name()) => Category::Lock,
@@ -104,5 +117,24 @@ fn syscall(span: &Span<'_>) -> Category {
         _ if !path.is_empty() => Category::Disk,
         // Most calls that are left do their work rather than wait.
         _ => Category::Kernel,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::built::Built;
+
+    #[test]
+    fn a_thread_that_waits_for_a_hand_over_has_no_work_though_no_stack_shows_it() {
+        let of = |class: &str| {
+            let mut built = Built::jvm("25", "G1", 10.0);
+            built.on_thread(kind::LOCK_PARK, "worker", class, 1.0, 500.0);
+            let recording = built.sealed();
+            let span = recording.spans_of(kind::LOCK_PARK).next().expect("the park");
+            category(&span, &ByStack::by_frames(&recording))
+        };
+        assert_eq!(of("java.util.concurrent.SynchronousQueue$Transferer"), Category::Idle);
+        assert_eq!(of("java.util.concurrent.CompletableFuture$Signaller"), Category::Waiting);
     }
 }
