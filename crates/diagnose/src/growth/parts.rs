@@ -47,7 +47,7 @@ const POLLS: f64 = 1.5;
 /// A pool that runs as much as this part of what the busiest one does is one of those that do the
 /// operations.
 const WORKS: f64 = 0.25;
-/// A thread of a pool that runs less, and sleeps for as much of the baseline, has a pace of its own.
+/// A thread of a pool that runs less, and sleeps for so much of the baseline, has its own pace.
 const HARDLY_AWAKE: f64 = 0.7;
 /// What of the time the busiest pool must run for pools to be distinguished by how much they run.
 const HARDLY: f64 = 0.01;
@@ -273,8 +273,8 @@ pub(super) fn of<'a>(
         }
         // Who does operations and sleeps between them does fewer the longer it sleeps, and may
         // sleep nearly all the time. A thread that does none and sleeps as much as ever, in fewer
-        // and longer turns, has a pace of its own. Whom others wait for while it sleeps is charged by
-        // their waits.
+        // and longer turns, has a pace of its own. Whom others wait for while it sleeps is charged
+        // by their waits.
         let is_new = lives.get(&pool).is_some_and(|life| is_new(life, &frames[BASE]));
         let stays = |key: &Key<'_>, part: &Part<'_>| match key.category {
             Category::Sleep if minor.contains(&pool) && part.ms[BASE] >= HARDLY_AWAKE * lengths_ms[BASE] => {
