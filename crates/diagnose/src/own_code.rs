@@ -102,6 +102,8 @@ pub(crate) enum OwnCode<'m> {
     /// Methods that begin so: the first two parts of the main class's package, `com.example.` of
     /// `com.example.shop.Main`.
     Package(&'m str),
+    /// Methods of classes without a package, as the main class is one.
+    NoPackage,
     /// What is neither the JDK's nor a well-known library's.
     NoLibrary,
 }
@@ -112,6 +114,7 @@ impl<'m> OwnCode<'m> {
         let is_class = !main.contains('/') && !main.ends_with(".jar");
         match package_of(main).filter(|_| is_class && !is_of_library(main)) {
             Some(package) => Self::Package(package),
+            None if is_class && !main.is_empty() && !main.contains('.') => Self::NoPackage,
             None => Self::NoLibrary,
         }
     }
@@ -120,6 +123,7 @@ impl<'m> OwnCode<'m> {
     pub(crate) fn has(self, method: &str) -> bool {
         match self {
             Self::Package(package) => method.starts_with(package),
+            Self::NoPackage => method.matches('.').count() <= 1,
             Self::NoLibrary => !is_of_jdk(method) && !is_of_library(method),
         }
     }
@@ -144,12 +148,13 @@ mod tests {
         let own = OwnCode::of("com.example.shop.Main");
         assert_eq!(own, OwnCode::Package("com.example."));
         assert!(own.has("com.example.cart.Cart.add") && !own.has("com.zaxxer.hikari.HikariPool.get"));
+        let own = OwnCode::of("Letters");
+        assert!(own.has("Letters.render") && !own.has("org.thymeleaf.TemplateEngine.process"));
         let launchers = [
             "org.apache.catalina.startup.Bootstrap",
             "org.springframework.boot.loader.launch.JarLauncher",
             "/opt/shop/shop.jar",
             "shop.jar",
-            "Main",
         ];
         for launcher in launchers {
             let own = OwnCode::of(launcher);
