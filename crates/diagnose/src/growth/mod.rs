@@ -302,6 +302,12 @@ impl<'a> Growth<'a> {
         too_small
     }
 
+    /// Whether so much growth is worth a word: where operations are not counted, it is threads at a
+    /// time.
+    fn is_enough(&self, by: f64) -> bool {
+        self.per.each.is_counted() || by >= LEAST_THREADS
+    }
+
     fn whose(&self) -> &'static str {
         match self.per.each {
             Each::Operation => "an operation's time",
@@ -370,7 +376,8 @@ impl<'a> Growth<'a> {
         if let Some(spread) = self.spread(case, &left).filter(|_| found.len() < most) {
             let share = spread.by() / self.all().max(f64::MIN_POSITIVE);
             let worked = left.iter().filter(|g| g.key.category != Category::Idle);
-            if share >= LEADS && spread.by() >= worked.map(|g| g.by()).fold(0.0, f64::max) {
+            let is_most = spread.by() >= worked.map(|g| g.by()).fold(0.0, f64::max);
+            if share >= LEADS && is_most && self.is_enough(spread.by()) {
                 let cost_ms = (lost_ms * share).min(rest_ms);
                 rest_ms -= cost_ms;
                 found.push(self.spread_finding(case, &spread, share, cost_ms, by_change));
@@ -389,7 +396,8 @@ impl<'a> Growth<'a> {
                 left.retain(|g| behind.iter().all(|b| b.cause != g.cause));
             }
         }
-        if let Some(below) = self.below(case, &left).filter(|_| most > 0 && found.is_empty()) {
+        let below = self.below(case, &left).filter(|below| self.is_enough(below.by()));
+        if let Some(below) = below.filter(|_| most > 0 && found.is_empty()) {
             let share = below.by() / self.all().max(f64::MIN_POSITIVE);
             let cost_ms = (lost_ms * share).min(rest_ms);
             rest_ms -= cost_ms;
@@ -405,8 +413,7 @@ impl<'a> Growth<'a> {
                 true => by / self.all(),
                 false => by / self.resources(),
             };
-            let is_felt = self.per.each.is_counted() || lead.part.by() >= LEAST_THREADS;
-            if share < LEADS || !is_felt {
+            if share < LEADS || !self.is_enough(lead.part.by()) {
                 break;
             }
             let cost_ms = (lost_ms * share).min(rest_ms);

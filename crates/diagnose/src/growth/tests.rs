@@ -187,6 +187,15 @@ pub(super) fn of_threads_that_share_a_connection_the_peer_is_the_cause_and_the_o
 }
 
 #[test]
+pub(super) fn growth_that_reads_as_none_is_not_reported_where_it_is_threads_at_a_time() {
+    let counted = grew(&[(Category::C2, "shop.Price.parse", 0.0, 0.02)]);
+    assert!(counted.is_enough(0.02));
+    let per = Per { each: Each::Wall, ..counted.per };
+    let at_a_time = Growth { per, ..counted };
+    assert!(!at_a_time.is_enough(0.02) && at_a_time.is_enough(0.2));
+}
+
+#[test]
 pub(super) fn halves_split_the_time_and_not_the_windows() {
     let intervals = Intervals::of([(0, 10), (20, 50)]);
     let (first, second) = halves(&intervals);
