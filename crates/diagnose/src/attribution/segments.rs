@@ -35,6 +35,7 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
     let Some(by_category) = chains.by_category(thread) else { return Vec::new() };
     let named = chains.naming(thread);
     let mut segments = Vec::new();
+    let mut servers: FxHashMap<ThreadId, bool> = FxHashMap::default();
     let has_work = |c: &Category| c.is_running() || matches!(c, Category::RunQueue | Category::Throttled);
     let at_work = Category::ALL.iter().filter(|category| has_work(category));
     let at_work =
@@ -69,12 +70,14 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
             };
             let mut ended_by = ended_by(chains, thread, &key, span);
             // Who waits for this thread waits for what this one is notified of: an answer that
-            // comes over one of its connections, unless a thread of its own JVM notified it.
-            let of_own = |other: ThreadId| {
+            // comes over one of its connections, unless a thread of its own JVM notified it that is
+            // no server at the other end of one.
+            let mut of_own = |other: ThreadId| {
                 let process = |thread: ThreadId| chains.recording().threads[thread.index()].process;
                 process(other) == process(thread)
+                    && !*servers.entry(other).or_insert_with(|| chains.serves(other))
             };
-            if rests && selects(span) && !ended_by.is_some_and(of_own) {
+            if rests && selects(span) && !ended_by.is_some_and(&mut of_own) {
                 selected_in = Some(key.place);
                 (key.category, ended_by) = (Category::Network, None);
             }

@@ -220,6 +220,27 @@ fn a_selector_that_a_thread_of_its_own_jvm_notifies_is_followed_to_that_one() {
     );
 }
 
+/// The same where that one is a server at the other end of a connection within the JVM.
+#[test]
+fn a_selector_that_a_server_of_its_own_jvm_answers_waits_for_the_network() {
+    let mut recording = begun(&[
+        vec![(100, 200, &ANSWER, Some(1))],
+        vec![(102, 195, &SELECT, Some(2))],
+        vec![(110, 190, &SLEEP, None)],
+    ]);
+    let (thread, jvm) = (Some(of(&recording, "worker-2")), ProcessId(0));
+    let source = fathom_recording::SourceId(0);
+    let labels = [(label::ACCEPTED, "yes"), (label::PEER, "127.0.0.1:50001")];
+    let reads = SpanRow::new(kind::SYSCALL, "read", (50_000_000, 90_000_000), jvm, source);
+    recording.span(&SpanRow { thread, labels: &labels, line: 1, ..reads });
+    recording.seal();
+    let place = |name: &str| name.to_owned();
+    assert_eq!(
+        pieces(&recording, "worker-0"),
+        [(Category::Running, place(""), 5), (Category::Network, place("rpc.Client.loop"), 95)]
+    );
+}
+
 #[test]
 fn what_a_colleague_gives_back_to_a_queue_is_not_charged_to_who_gave_that_one_its_request() {
     // Worker 1 gives back the connection of a request that 2 brought it only at 180.

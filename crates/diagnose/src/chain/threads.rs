@@ -114,6 +114,12 @@ impl<'a> Chains<'a> {
         named
     }
 
+    /// Whether a thread waits for requests on connections that were accepted: whom it wakes up, it
+    /// answers.
+    pub(crate) fn serves(&self, thread: ThreadId) -> bool {
+        self.intervals.waits(thread).iter().any(record::awaits_request)
+    }
+
     /// Short waits of a thread that were summed up, in order of time: category and sample, whose
     /// weight is the sum up to its time.
     pub(crate) fn short_waits(&self, thread: ThreadId) -> impl Iterator<Item = (Category, &Taken)> {
