@@ -314,14 +314,14 @@ mod tests {
     #[test]
     fn a_thread_that_is_seen_once_gets_the_name_that_it_gives_itself_later() {
         let pid = i32::try_from(std::process::id()).expect("a process id");
-        let (named, told) = (std::sync::mpsc::channel::<i32>(), std::sync::mpsc::channel::<()>());
+        let (ids, ends) = (std::sync::mpsc::channel::<i32>(), std::sync::mpsc::channel::<()>());
         let waits = std::thread::spawn(move || {
             let own = std::fs::read_link("/proc/thread-self").expect("a link");
             let tid = own.file_name().and_then(|tid| tid.to_str()).and_then(|tid| tid.parse().ok());
-            named.0.send(tid.expect("a thread id")).expect("the test waits for it");
-            told.1.recv().expect("the test says when");
+            ids.0.send(tid.expect("a thread id")).expect("the test waits for it");
+            ends.1.recv().expect("the test ends it");
         });
-        let tid = named.1.recv().expect("the thread's id");
+        let tid = ids.1.recv().expect("the thread's id");
         let mut recording = Recording::new();
         let process = recording.add_process(Process { jvm: true, ..Process::default() });
         let mut threads = Threads::default();
@@ -333,7 +333,7 @@ mod tests {
         threads.unsettled.values_mut().for_each(|unsettled| unsettled.since = long_ago);
         threads.settle_old(&mut recording, |_| true);
         assert_eq!(recording.threads[row.index()].role, Role::Gc);
-        told.0.send(()).expect("the thread waits for it");
+        ends.0.send(()).expect("the thread waits for it");
         waits.join().expect("the thread ends");
     }
 }

@@ -207,7 +207,7 @@ fn a_wait_for_an_answer_that_a_selector_receives_comes_to_the_network_whatever_i
 
 #[test]
 fn a_selector_that_a_thread_of_its_own_jvm_notifies_is_followed_to_that_one() {
-    // Worker 0 asks; 1 is the event loop, which 2 tells that its work is done.
+    // Worker 0 asks; 1 is the event loop, which 2 wakes up when its work is done.
     let recording = recording(&[
         vec![(100, 200, &ANSWER, Some(1))],
         vec![(102, 195, &SELECT, Some(2))],

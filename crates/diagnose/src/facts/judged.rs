@@ -142,7 +142,7 @@ super::metrics! {
     BY_REAL = "judged-by-not-replaced", "judged by the part that was not replaced by better code, below";
     /// How often a second code is thrown away, as in a storm.
     STORM = "storm", "{value:.0} a second";
-    /// The same where it is none.
+    /// How often a second code is thrown away, where that is no storm.
     NO_STORM = "no-storm", "{value:.2} a second; a storm has more than {limit:.0}";
     NONE_AGAIN = "none-compiled-again", "no method was compiled again";
     /// The method that is compiled most often.

@@ -21,6 +21,7 @@ use fathom_recording::{ProcessId, Recording, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::rise::{LASTS, Runs, rise};
+use super::turns::are_no_longer;
 use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
 use crate::facts::{Value, windows as words};
@@ -41,12 +42,6 @@ const RISES_THREADS: f64 = 0.25;
 const RISES_SHARE: f64 = 0.1;
 /// So many threads are enough, however many others wait for whatever they always wait for.
 const RISES_ENOUGH: f64 = 2.0;
-/// Sleeps from which on their length is known, which of them are compared (the short ones, which no
-/// summing up leaves out without all others), and how many times as long they may be and be as
-/// long as ever.
-const FEWEST_SLEEPS: usize = 5;
-const SHORT: f64 = 0.1;
-const LONGER: f64 = 1.25;
 /// Threads that begin after the first fifth of the recording are new.
 const NEW_AFTER: usize = 5;
 
@@ -272,12 +267,11 @@ fn is_pace(each: &[(i64, i64)], bins: &Bins, runs: &Runs) -> bool {
         let bin = bins.of_ns(t_ns);
         bin.is_some_and(|bin| runs.iter().any(|(first, end)| (*first..*end).contains(&bin)))
     };
-    let short = |within: bool| {
+    let lengths = |within: bool| {
         let of_it = each.iter().filter(|(t_ns, _)| is_in(*t_ns) == within);
-        let lengths = stats::sorted(of_it.map(|(_, ns)| *ns as f64));
-        stats::quantile(&lengths, SHORT).filter(|_| lengths.len() >= FEWEST_SLEEPS)
+        stats::sorted(of_it.map(|(_, ns)| *ns as f64))
     };
-    short(true).zip(short(false)).is_some_and(|(now, usual)| now <= LONGER * usual)
+    are_no_longer(&lengths(true), &lengths(false))
 }
 
 fn parts<'a>(

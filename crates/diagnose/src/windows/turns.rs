@@ -11,8 +11,8 @@
 //! Limits. Only sleeps that are as long in slow windows as in the baseline count turns: who sleeps
 //! until a time, or backs off, sleeps longer or shorter. Where a recorder sums up most sleeps of a
 //! busy baseline, those that are left are the long ones: then it is only known that they did not
-//! become longer. That fewer turns were made is a loss only
-//! where each took longer, which the ledger of threads says ([`crate::growth`]).
+//! become longer. That fewer turns were made is a loss only where each took longer, which the
+//! ledger of threads says ([`crate::growth`]).
 
 use std::collections::BTreeMap;
 
@@ -39,6 +39,13 @@ const ALIKE: f64 = 0.25;
 const SHORT: f64 = 0.1;
 /// Share of the time asleep that must have been recorded one by one for lengths to be those of all.
 const MOST: f64 = 0.5;
+
+/// Whether lengths in order are as long as others, or shorter, by the short ones among them; false
+/// where either are too few to say so.
+pub(super) fn are_no_longer(lengths: &[f64], others: &[f64]) -> bool {
+    let short = |of: &[f64]| stats::quantile(of, SHORT).filter(|_| of.len() >= FEWEST);
+    short(lengths).zip(short(others)).is_some_and(|(length, other)| length <= (1.0 + ALIKE) * other)
+}
 
 /// Sleep in one method.
 struct Sleeps {
@@ -106,15 +113,10 @@ impl Sleeps {
         progress.values = self.asleep_ns.iter().map(|ns| Some(*ns)).collect();
         let found = dips::find(&progress).filter(|found| !found.slow.is_empty())?;
         let (slow, base) = (self.lengths(&found.slow), self.lengths(&found.base));
-        if slow.len() < FEWEST || base.len() < FEWEST {
-            return None;
-        }
         let one_by_one = base.iter().sum::<f64>();
         let asleep = progress.within(&found.base).flatten().sum::<f64>();
-        let short = |lengths: &[f64]| stats::quantile(lengths, SHORT);
-        let (slow_ns, base_ns) = (short(&slow)?, short(&base)?);
-        let are_alike = slow_ns <= (1.0 + ALIKE) * base_ns
-            && (base_ns <= (1.0 + ALIKE) * slow_ns || one_by_one < MOST * asleep);
+        let are_alike =
+            are_no_longer(&slow, &base) && (are_no_longer(&base, &slow) || one_by_one < MOST * asleep);
         let length_ns = stats::median(&slow).filter(|ns| *ns > 0.0 && are_alike)?;
         let a_second = 1e9 / TICK_NS as f64;
         progress.values.iter_mut().flatten().for_each(|ns| *ns *= a_second / length_ns);
