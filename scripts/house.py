@@ -61,6 +61,10 @@ CONFIDENCE = re.compile(r"\bConfidence::[A-Z]\w+")
 WORDS = re.compile(r"\b(?:Remedy \{(?=\s*change:)|TEXT\b|Metric(?:::new\(| \{(?=\s*id:)))")
 
 
+# The largest fixture is a JIT log of 2.2 MB.
+LARGEST = 3_000_000
+
+
 def foreign_words(path):
     text = open(path, encoding="utf-8").read()
     whole = [(0, text)]
@@ -139,6 +143,12 @@ def not_described(sources):
                 yield f"{path}: {schema} does not stand in {SCHEMAS}"
 
 
+def too_large(listed):
+    """What was fetched or built, and is not kept here."""
+    sizes = ((path, os.path.getsize(path)) for path in listed)
+    return [f"{path}: {size:,} bytes, more than {LARGEST:,}" for path, size in sizes if size > LARGEST]
+
+
 def main():
     listed = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard"], text=True).split("\n")
     listed = [path for path in listed if os.path.exists(path)]
@@ -150,6 +160,7 @@ def main():
     found += [fault for path in prose for fault in foreign_words(path)]
     found += [fault for path in rust for fault in made_up(path)]
     found += [fault for crate in sorted(os.listdir("crates")) for fault in circles.faults(crate)]
+    found += too_large(listed)
     found += not_described(path for path in rust if not QUOTING.match(path))
     print("\n".join(found) or f"house: {len(sources) + len(scripts)} source files and {len(prose)} files of prose are in order")
     return 1 if found else 0
