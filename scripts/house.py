@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""What rustfmt, clippy and Biome do not check: Rust files of at most 500 lines, comments within 100
-columns, the field's words in comments, strings and documents (docs/glossary.md), that no rule makes
-up how sure it is or words of its own, that each schema of JSON stands in docs/json.md, and that
-modules do not use each other in a circle (circles.py).
-
-Diagrams, tables and blocks of code in comments may be wider.
+"""What rustfmt, clippy and Biome do not check: Rust files of at most 500 lines, files of at most
+3 MB, comments within 100 columns, the field's words in comments, strings and documents
+(docs/glossary.md), that no rule makes up how sure it is or words of its own, that each schema of
+JSON stands in docs/json.md, and that modules do not use each other in a circle (circles.py).
 """
 import os
 import re

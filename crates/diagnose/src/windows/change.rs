@@ -20,8 +20,8 @@ use fathom_recording::vocabulary::{kind, sample};
 use fathom_recording::{ProcessId, Recording, ThreadId};
 use rustc_hash::FxHashMap;
 
+use super::lengths::are_no_longer;
 use super::rise::{LASTS, Runs, rise};
-use super::turns::are_no_longer;
 use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
 use crate::facts::{Value, windows as words};

@@ -7,6 +7,7 @@ pub(crate) mod dips;
 mod exchanges;
 mod fewer;
 mod latency;
+mod lengths;
 pub(crate) mod progress;
 mod recorded;
 mod rise;

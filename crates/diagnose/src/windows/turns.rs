@@ -22,6 +22,7 @@ use fathom_recording::{ProcessId, Recording};
 use super::change::by_place;
 use super::dips::{self, Found};
 use super::exchanges::{lost, spread, ticks};
+use super::lengths::are_no_longer;
 use super::progress::{Progress, TURNS};
 use crate::chain::Chains;
 use crate::places::Places;
@@ -31,21 +32,8 @@ use crate::{Window, stats};
 const TICK_NS: i64 = 500_000_000;
 /// Turns a second below which there is no level that could fall.
 const LEAST_PER_S: f64 = 20.0;
-/// Sleeps, slow and in the baseline, from which on their length is known.
-const FEWEST: usize = 5;
-/// By how much the lengths may differ, relatively: timers of a busy machine are late.
-const ALIKE: f64 = 0.25;
-/// The short ones among the sleeps, which no summing up leaves out without all others.
-const SHORT: f64 = 0.1;
 /// Share of the time asleep that must have been recorded one by one for lengths to be those of all.
 const MOST: f64 = 0.5;
-
-/// Whether lengths in order are as long as others, or shorter, by the short ones among them; false
-/// where either are too few to say so.
-pub(super) fn are_no_longer(lengths: &[f64], others: &[f64]) -> bool {
-    let short = |of: &[f64]| stats::quantile(of, SHORT).filter(|_| of.len() >= FEWEST);
-    short(lengths).zip(short(others)).is_some_and(|(length, other)| length <= (1.0 + ALIKE) * other)
-}
 
 /// Sleep in one method.
 struct Sleeps {
