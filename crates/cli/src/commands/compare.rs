@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use fathom_compare::Verdict;
 use fathom_compare::judge::{Judging, Report, judge};
@@ -158,6 +158,7 @@ impl Args {
             ([], commands) => running::run(&self, commands, &judging)?,
             ([path], []) if is(path, Runs::is_one) => Runs::read(path)?,
             ([path], []) => {
+                std::fs::metadata(path).with_context(|| path.display().to_string())?;
                 bail!("{}: holds no runs saved by --out; give two files to compare", path.display())
             }
             ([first, second], []) => return self.files(first, second),
