@@ -75,7 +75,13 @@ pub(crate) fn category(span: &Span<'_>, stacks: &ByStack) -> Category {
     match span.kind() {
         kind::LOCK_MONITOR => Category::Monitor,
         kind::LOCK_NATIVE => Category::NativeLock,
-        kind::LOCK_PARK if is_hand_over(span.name()) && says_little(by_stack) => Category::Idle,
+        kind::LOCK_PARK
+            if is_hand_over(span.name())
+                && says_little(by_stack)
+                && !stacks.takes_from_queue(span.stack()) =>
+        {
+            Category::Idle
+        }
         // A pool's idle thread parks and waits as well: only its stack shows that it is idle.
         kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Category::Blocked => by_stack,
         kind::LOCK_PARK if is_lock(span.name()) => Category::Lock,
@@ -122,6 +128,8 @@ fn syscall(span: &Span<'_>) -> Category {
 
 #[cfg(test)]
 mod tests {
+    use fathom_recording::{FrameType, Process, Recording, Role, Sink, Source, SpanRow};
+
     use super::*;
     use crate::built::Built;
 
@@ -136,5 +144,30 @@ mod tests {
         };
         assert_eq!(of("java.util.concurrent.SynchronousQueue$Transferer"), Category::Idle);
         assert_eq!(of("java.util.concurrent.CompletableFuture$Signaller"), Category::Waiting);
+    }
+
+    #[test]
+    fn a_request_that_waits_for_a_hand_over_of_what_other_requests_give_back_is_not_without_work() {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process::default());
+        let source = recording.add_source(Source::default());
+        let mut stack = None;
+        for name in ["shop.Server.serve", "shop.Pool.borrow", "java.util.concurrent.SynchronousQueue.poll"] {
+            let frame = recording.frame(name, "", FrameType::C2, -1);
+            stack = Some(recording.stack(stack, frame));
+        }
+        let class = "java.util.concurrent.SynchronousQueue$Transferer";
+        for (tid, waker) in [(1, "request-2 (2)"), (2, "request-1 (1)")] {
+            let thread = Some(recording.thread(process, Some(tid), &format!("request-{tid}"), Role::App));
+            let labels = &[(label::WAKER, waker)];
+            for (kind, name) in [(kind::SCHED_OFF, "sleeping"), (kind::LOCK_PARK, class)] {
+                let row = SpanRow::new(kind, name, (tid * 10, tid * 10 + 9), process, source);
+                recording.span(&SpanRow { thread, stack, labels, ..row });
+            }
+        }
+        recording.seal();
+        let stacks = ByStack::of(&recording);
+        let parks = recording.spans_of(kind::LOCK_PARK).map(|span| category(&span, &stacks));
+        assert_eq!(parks.collect::<Vec<_>>(), [Category::Waiting; 2]);
     }
 }
