@@ -115,6 +115,8 @@ super::metrics! {
         "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)";
     STAGE_WITHOUT_WORK = "check-stage-without-work",
         "fathom ledger REC --by pool: {pool} is again without work for {value} of the time";
+    STAGE_SHARED = "check-stage-shared",
+        "fathom ledger REC --by pool: {pool} is not alone any more, and {value:.1} threads at a time do it";
     CALLS_AGAIN = "check-calls-again",
         "{call}() {value} times {each} again";
     PART_AS_USUAL = "check-part-as-usual",

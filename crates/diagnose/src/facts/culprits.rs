@@ -25,6 +25,8 @@ super::metrics! {
     SENDER = "culprit-sender", "what thread {value} sends answers for";
     /// What may hold answers back.
     ASYNCHRONOUS = "culprit-asynchronous-call", "an asynchronous call, a timer, a queue or a buffer";
+    /// What lets no more calls of a peer through.
+    LIMIT_OF_CALLS = "culprit-limit-of-calls", "what limits the calls to {value} at a time";
     /// What reads answers.
     EVENT_LOOP = "culprit-event-loop", "the thread that reads answers (an event loop)";
     /// Answers in pieces.

@@ -98,10 +98,10 @@ super::metrics! {
         "where virtual threads of {jvm} slept or waited with a time-out: the thread that wakes them did so {value:.1} times a second instead of {baseline:.1}, and what they waited for is not recorded";
     /// A stage that always has work.
     BUSY_STAGE = "busy-stage",
-        "[{ended} of {usual} threads of {pool} ended, and ]{who} always busy ({value} of the time, {baseline} in the baseline): {doing} for {share} of it; work handed over queues up";
+        "[{ended} of {usual} threads of {pool} ended, and ]{who} always busy ({value} of the time[, {baseline} in the baseline]): {doing} for {share} of it; work handed over queues up[; in the baseline {others:.1} other threads at a time did that]";
     /// The same where it mainly sleeps: that is no work, and keeps it from taking any.
     BUSY_STAGE_ASLEEP = "busy-stage-asleep",
-        "[{ended} of {usual} threads of {pool} ended, and ]{who} never waiting for work ({value} of the time with some, {baseline} in the baseline), and {doing} for {share} of it; work handed over queues up";
+        "[{ended} of {usual} threads of {pool} ended, and ]{who} never waiting for work ({value} of the time with some[, {baseline} in the baseline]), and {doing} for {share} of it; work handed over queues up[; in the baseline {others:.1} other threads at a time did that]";
     /// Threads of a stage.
     STAGE = "busy-stage-of", "[thread {thread} is|the {threads} threads of {pool} are]";
     /// What is left of them.
@@ -118,7 +118,10 @@ super::metrics! {
     STAGE_THREADS = "busy-stage-threads", "{value:.1} threads of it at a time, {baseline:.1} in the baseline";
     /// Requests that are answered late while no thread works on them.
     HELD_BACK = "answers-held-back",
-        "each request is answered after {value!} instead of {baseline!}, of which threads work or wait for {spent!} instead of {spent-baseline!}: its answer is held back where no thread waits for it";
+        "each request is answered after {value!} instead of {baseline!}, of which threads work or wait for {spent!} instead of {spent-baseline!}: its answer is held back where no thread waits for it[; {calls}]";
+    /// How many calls of a peer are in flight at a time.
+    IN_FLIGHT = "calls-in-flight",
+        "{value:.1} calls to {peer} are in flight at a time instead of {baseline:.1}, each answered after {took!} instead of {took-baseline!}";
     /// How long the JVM's answers take, and how many there are.
     ANSWER_TIME = "answer-time",
         "from the first bytes of a request to the first of its answer: {value!}, {baseline!} in the baseline; {rate} answers a second, {rate-baseline} in the baseline";

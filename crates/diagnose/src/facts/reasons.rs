@@ -208,6 +208,8 @@ super::metrics! {
         "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network and their own waiting in it";
     HOLDER_OF_ANSWERS = "reason-holder-of-answers",
         "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts";
+    LIMIT_OF_CALLS = "reason-limit-of-calls",
+        "that requests wait while one call after the other is made, of which there were several at a time, was measured; what makes them wait for each other was not seen";
     STAGE_NOT_FOLLOWED = "reason-stage-not-followed",
         "what the others wait for was not followed to it, and whether it was ever faster is not known";
     CALLS_TAKE = "reason-calls-take", "what these calls take makes up {value} of what {whose} grew by";

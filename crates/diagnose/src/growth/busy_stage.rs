@@ -13,6 +13,7 @@
 
 mod all_along;
 mod finding;
+mod moved;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +29,7 @@ use crate::places::Places;
 use crate::waits::Category;
 use crate::{Case, Finding, Window};
 pub(crate) use all_along::all_along;
+pub(super) use moved::moved;
 
 /// The id of the finding.
 pub const STAGE_RULE: &str = "busy-stage";
@@ -101,10 +103,17 @@ pub(super) struct Stage<'a> {
     share: (f64, f64),
     /// The longest time of it.
     longest: Longest,
+    /// How many other threads at a time did the same in the baseline, where these were not there.
+    others: Option<f64>,
 }
 
-/// The stage that lost most of the time that it had to spare.
+/// The stage that lost most of the time that it had to spare; or a new one, that does with fewer
+/// threads what others did.
 pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
+    had_time(case, jvm).or_else(|| moved(case, jvm))
+}
+
+fn had_time<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     let chains = case.chains();
     let (slow, base) = (Intervals::of_windows(&mostly(&case.slow)), Intervals::of_windows(&case.base));
     let stages = pools(case, jvm, (&slow, &base)).into_iter();
@@ -123,12 +132,7 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
     let onset = slow.ranges().first().map_or(i64::MAX, |range| range.0);
     let before = base.and(&Intervals::of([(i64::MIN, onset)]));
     let before = if before.is_empty() { base.clone() } else { before };
-    let at_a_time = |within: &Intervals| {
-        let mut spent = Spent::default();
-        threads.iter().for_each(|thread| add(chains, *thread, within, &mut spent));
-        spent.lived / within.length_ms().max(f64::MIN_POSITIVE)
-    };
-    let count = (at_a_time(&slow), at_a_time(&before));
+    let count = (at_a_time(chains, &threads, &slow), at_a_time(chains, &threads, &before));
     Some(Stage {
         name: if threads.len() == 1 { chains.name(threads[0]) } else { pool.name },
         threads,
@@ -137,7 +141,15 @@ pub(super) fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Stage<'a>> {
         key: doing.0,
         share: (doing.1 / now.lived, doing.2 / usual.lived.max(f64::MIN_POSITIVE)),
         longest: doing.3,
+        others: None,
     })
+}
+
+/// How many of some threads there are at a time, on average.
+fn at_a_time(chains: &Chains<'_>, threads: &[ThreadId], within: &Intervals) -> f64 {
+    let mut spent = Spent::default();
+    threads.iter().for_each(|thread| add(chains, *thread, within, &mut spent));
+    spent.lived / within.length_ms().max(f64::MIN_POSITIVE)
 }
 
 /// The longest of slow windows, where it makes up half of them: in a short one next to it something

@@ -33,6 +33,7 @@ pub(crate) fn all_along(case: &Case<'_>, jvm: ProcessId) -> Option<Finding> {
             key,
             share: (ms / now.lived, 0.0),
             longest,
+            others: None,
         })
     });
     let stage = stages.max_by(|a, b| a.share.0.total_cmp(&b.share.0))?;

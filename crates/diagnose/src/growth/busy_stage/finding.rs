@@ -33,13 +33,18 @@ impl<'a> Growth<'a> {
         let (ended, pool) = (Value::counted(usual - left), Value::name(stage.name));
         let is_asleep = stage.key.category == Category::Sleep;
         let title = if is_asleep { &facts::BUSY_STAGE_ASLEEP } else { &facts::BUSY_STAGE };
-        let title = title.is(Value::share(stage.busy.0)).over(Value::share(stage.busy.1));
+        let title = title.is(Value::share(stage.busy.0));
+        let title = match stage.others {
+            None => title.over(Value::share(stage.busy.1)),
+            Some(others) => title.with("others", Value::plain(others)),
+        };
         let title = title.with("who", Value::from(stage.who(fewer))).with("doing", doing.clone());
         let title = title.with("share", Value::share(stage.share.0 / stage.busy.0.max(f64::MIN_POSITIVE)));
         let title = title.with("pool", pool.clone()).with("usual", Value::counted(usual));
         finding.title = title.with("ended", fewer.then(|| ended.clone())).into();
         finding.culprit = match (stage.key.target, stage.key.place) {
             _ if fewer => culprits::ENDED.is(ended).with("usual", Value::counted(usual)).with("pool", pool),
+            _ if stage.others.is_some() => culprits::THREAD.is(pool),
             ("", "") => culprits::THREAD.is(pool),
             _ => words::culprit(&stage.key),
         }
@@ -50,10 +55,16 @@ impl<'a> Growth<'a> {
             metric.is(Value::share(slow)).over(Value::share(base))
         };
         let idle = (1.0 - stage.busy.0, 1.0 - stage.busy.1);
-        let mut rows = vec![
-            row(of_time(&facts::STAGE_TIME, stage.share).with("doing", doing)),
-            row(of_time(&facts::STAGE_IDLE, idle)),
-        ];
+        let mut rows = match stage.others {
+            Some(_) => {
+                let time = facts::STAGE_TIME.is(Value::share(stage.share.0)).with("doing", doing);
+                vec![row(time.with("idle", Value::share(idle.0)))]
+            }
+            None => vec![
+                row(of_time(&facts::STAGE_TIME, stage.share).with("doing", doing)),
+                row(of_time(&facts::STAGE_IDLE, idle)),
+            ],
+        };
         if fewer {
             let (slow, base) = (Value::plain(stage.count.0), Value::plain(stage.count.1));
             rows.push(row(facts::STAGE_THREADS.is(slow).over(base)));
@@ -62,8 +73,11 @@ impl<'a> Growth<'a> {
         rows.extend(waits.map(|g| g.evidence(case.jvm_name(self.jvm), self.per.each)));
         finding.evidence = rows;
         finding.remedies = stage.remedies(fewer);
-        let idle = checks::STAGE_WITHOUT_WORK.is(Value::share(1.0 - stage.busy.1));
-        finding.verify = vec![idle.with("pool", Value::name(stage.name)).into()];
+        let check = match stage.others {
+            None => checks::STAGE_WITHOUT_WORK.is(Value::share(1.0 - stage.busy.1)),
+            Some(others) => checks::STAGE_SHARED.is(Value::plain(others)),
+        };
+        finding.verify = vec![check.with("pool", Value::name(stage.name)).into()];
         finding.windows.clone_from(&case.slow);
         let (thread, from_ns, to_ns) = stage.longest;
         finding.chain = Some(case.chains().of_thread(thread, Window { from_ns, to_ns }));

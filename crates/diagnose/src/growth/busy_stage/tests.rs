@@ -288,3 +288,51 @@ fn a_stage_that_runs_much_more_than_usual_is_busy_however_long_it_waits_for_a_cp
     assert!(spent(0.0, 7_000.0, 3_000.0).is_busy(&usual));
     assert!(!spent(0.0, 8_700.0, 1_300.0).is_busy(&usual), "others have its CPU");
 }
+
+/// Eight workers that ask a peer for most of each tenth of a second, and have no work while it is
+/// slow; meanwhile one thread, that was not there before, asks it for `asks_ms` of each, in the
+/// same method of the application or in another one.
+fn moved(asks_ms: i64, asks_in: &str) -> Diagnosis {
+    let mut service = Service::of((800.0, 100.0));
+    let run = ("java.util.concurrent.ThreadPoolExecutor.runWorker", C2);
+    let ask = service.stack(&[("tcp_recvmsg", Kernel), ("shop.Rates.fetch", C2), run]);
+    let alone = service.stack(&[("tcp_recvmsg", Kernel), (asks_in, C2), run]);
+    let rest = ("java.util.concurrent.ThreadPoolExecutor.getTask", C2);
+    let rest = service.stack(&[("futex_wait", Kernel), rest, run]);
+    let peer = [(label::PEER, "10.0.0.7:5432")];
+    for i in 0..8 {
+        let thread = service.built.recording.thread(service.built.jvm, Some(100 + i), "wide", Role::App);
+        service.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
+        for tenth in 0..600 {
+            let at = tenth * 100;
+            match is_slow(tenth / 10) {
+                true => service.row(kind::SCHED_OFF, thread, (at, at + 100), Some(rest), &[]),
+                false => {
+                    service.row(kind::SCHED_OFF, thread, (at, at + 90), Some(ask), &peer);
+                    service.row(kind::SCHED_OFF, thread, (at + 90, at + 100), Some(rest), &[]);
+                }
+            }
+        }
+    }
+    let single = service.built.recording.thread(service.built.jvm, Some(200), "single-1", Role::App);
+    service.row(kind::SCHED_WATCHED, single, (20_000, 40_000), None, &[]);
+    for tenth in 200..400 {
+        let (at, asked) = (tenth * 100, tenth * 100 + asks_ms);
+        service.row(kind::SCHED_OFF, single, (at, asked), Some(alone), &peer);
+        service.row(kind::SCHED_OFF, single, (asked, at + 100), Some(rest), &[]);
+    }
+    service.diagnosis()
+}
+
+#[test]
+fn a_new_thread_that_does_alone_what_many_did_is_a_stage_though_only_tasks_wait_for_it() {
+    let diagnosis = moved(99, "shop.Rates.fetch");
+    let stage = &diagnosis.findings[0];
+    assert_eq!((stage.rule, stage.confidence), (STAGE_RULE, Confidence::Likely), "{diagnosis:#?}");
+    let title = stage.title.fact().find(&facts::BUSY_STAGE).expect("the title");
+    assert_eq!(title.number("others").map(|others| (others * 10.0).round()), Some(72.0), "{title:?}");
+    assert!(title.detail("baseline").is_none(), "it was not there: {title:?}");
+    stage.culprit.states(&crate::facts::culprits::THREAD, &[("value", "single-1")]);
+    assert!(stages(&moved(80, "shop.Rates.fetch")).is_empty(), "it has time to spare");
+    assert!(stages(&moved(99, "shop.Export.run")).is_empty(), "nobody did that before");
+}

@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod clients;
+mod in_flight;
 mod larger;
 mod more;
 mod peers;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
+use self::in_flight::InFlight;
 use super::{Growth, LEADS, words};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
@@ -104,18 +106,24 @@ impl Growth<'_> {
             let cost_ms = peer.cost_ms.min(cost_ms);
             return Some(Finding { cost_ms, share: case.share(cost_ms), ..peer });
         }
-        let why = &reasons::HOLDER_OF_ANSWERS;
-        let sure = Ground::Fits.because(case, cost_ms, why);
+        let limit = InFlight::of(case, self.jvm, (&slow, &base));
+        let one_by_one = limit.filter(InFlight::is_one_by_one);
+        let (ground, why) = match one_by_one {
+            Some(_) => (Ground::Incomplete, &reasons::LIMIT_OF_CALLS),
+            None => (Ground::Fits, &reasons::HOLDER_OF_ANSWERS),
+        };
+        let sure = ground.because(case, cost_ms, why);
         let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
         let (now, before) = (Value::ms(slow.ms), Value::ms(base.ms));
         let (spent, spent_before) = (Value::ms(threads), Value::ms(usual));
         let title = facts::HELD_BACK.is(now.clone()).over(before.clone());
-        finding.title =
-            title.with("spent", spent.clone()).with("spent-baseline", spent_before.clone()).into();
+        let title = title.with("spent", spent.clone()).with("spent-baseline", spent_before.clone());
+        finding.title = title.with("calls", limit.map(|limit| Value::from(limit.fact()))).into();
         let sender = sender(case, self.jvm);
-        finding.culprit = match &sender {
-            Some((thread, _)) => culprits::SENDER.is(Value::name(thread)),
-            None => culprits::ASYNCHRONOUS.fact(),
+        finding.culprit = match (one_by_one, &sender) {
+            (Some(limit), _) => limit.culprit(),
+            (None, Some((thread, _))) => culprits::SENDER.is(Value::name(thread)),
+            (None, None) => culprits::ASYNCHRONOUS.fact(),
         }
         .into();
         finding.meaning = meanings::ASYNCHRONOUS.fact().into();
@@ -128,7 +136,9 @@ impl Growth<'_> {
             let sends = facts::SENDS_MOST.is(Value::share(share)).with("thread", Value::Name(thread));
             Evidence::summed(source::SYSCALLS, sends)
         }));
-        finding.remedies = vec![remedies::LOOK_AT_COMPLETION.remedy()];
+        finding.evidence.splice(1..1, limit.map(|limit| limit.evidence()));
+        finding.remedies = limit.map(|limit| limit.remedy()).into_iter().collect();
+        finding.remedies.push(remedies::LOOK_AT_COMPLETION.remedy());
         finding.verify = vec![checks::ANSWERED_AS_BEFORE.is(Value::ms(base.ms)).into()];
         finding.windows.clone_from(&case.slow);
         Some(finding)

@@ -19,6 +19,7 @@ use super::{FEW, HELD_RULE, LONGER, points};
 use crate::attribution::Step;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
+use crate::growth::busy_stage::moved;
 use crate::growth::parts::{FRAMES, Part};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads};
 use crate::intervals::Intervals;
@@ -43,6 +44,13 @@ pub(super) struct Answers {
     unread_ms: f64,
 }
 
+impl Answers {
+    /// From the first bytes sent until the answer is read, on average, milliseconds.
+    pub(super) fn until_read_ms(&self) -> f64 {
+        self.ms + self.unread_ms
+    }
+}
+
 /// A peer in the slow windows and in the baseline.
 struct Peer<'a> {
     address: &'a str,
@@ -53,7 +61,7 @@ struct Peer<'a> {
 impl Peer<'_> {
     /// How much later an answer is read, milliseconds.
     fn later_ms(&self) -> f64 {
-        self.slow.ms + self.slow.unread_ms - self.base.ms - self.base.unread_ms
+        self.slow.until_read_ms() - self.base.until_read_ms()
     }
 
     /// Whether most of that passes before the answer arrives.
@@ -63,7 +71,7 @@ impl Peer<'_> {
 
     /// How many times of the usual an answer takes until it is read.
     fn times(&self) -> f64 {
-        (self.slow.ms + self.slow.unread_ms) / (self.base.ms + self.base.unread_ms).max(f64::MIN_POSITIVE)
+        self.slow.until_read_ms() / self.base.until_read_ms().max(f64::MIN_POSITIVE)
     }
 }
 
@@ -162,6 +170,10 @@ impl Growth<'_> {
     /// or run.
     pub(crate) fn behind_late_peer(&self, case: &Case<'_>, findings: &mut Vec<Finding>) -> Option<Finding> {
         let peer = latest(case, self.jvm).filter(|_| self.per.each.is_counted())?;
+        // Fewer threads that ask it now are why there are fewer answers.
+        if moved(case, self.jvm).is_some() {
+            return None;
+        }
         let per = peer.slow.count / (self.per.by[0] + self.per.by[1]).max(f64::MIN_POSITIVE);
         let direct_ms = peer.later_ms() * per;
         // What waits for something to happen on any of its connections is an event loop, behind
