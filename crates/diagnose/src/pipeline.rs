@@ -276,8 +276,13 @@ fn held_or_less<'a>(growth: &Growth<'a>, case: &Case<'a>, latency: Option<&Progr
         true => None,
         false => growth.less_demand(case),
     };
+    held(growth, case).or_else(late).or_else(less)
+}
+
+/// The same where only the recording counts requests.
+fn held<'a>(growth: &Growth<'a>, case: &Case<'a>) -> Option<Finding> {
     let held = growth.busy_stage(case).or_else(|| growth.held_back(case));
-    held.or_else(|| growth.larger_answers(case)).or_else(late).or_else(less)
+    held.or_else(|| growth.larger_answers(case))
 }
 
 /// The windows of a whole run that is judged instead of others; `how` these were found.
@@ -343,10 +348,8 @@ fn judge<'a>(
     // late.
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
-        let held = growth.as_ref().filter(|growth| !growth.grew(&case)).and_then(|growth| {
-            let held = growth.busy_stage(&case).or_else(|| growth.held_back(&case));
-            held.or_else(|| growth.larger_answers(&case))
-        });
+        let as_long = growth.as_ref().filter(|growth| !growth.grew(&case));
+        let held = as_long.and_then(|growth| held(growth, &case));
         // Who asks itself is no client whose demand could have fallen by itself.
         let as_ever = |growth: &Growth<'_>| growth.answers_as_ever(&case) && !growth.asks_itself(&case);
         is_asked_less = held.is_none() && growth.as_ref().is_some_and(as_ever);
@@ -385,8 +388,12 @@ fn judge<'a>(
         // What all operations together took longer is less than half of what was lost: the rest is
         // no slowness of theirs.
         let known = self::explained(&merged.findings).max(growth.most_share(&case));
-        if is_measured && found < LITTLE && known < MOSTLY {
-            let less = held_or_less(&growth, &case, latency.as_ref());
+        if found < LITTLE && known < MOSTLY {
+            let less = match (is_measured, by_requests) {
+                (true, _) => held_or_less(&growth, &case, latency.as_ref()),
+                (false, true) => held(&growth, &case),
+                (false, false) => None,
+            };
             merged.findings.extend(less.map(|less| of_the_rest(less, known)));
         }
         credited::with_holders(&case, &mut merged.findings, grown.of_holders);
