@@ -31,6 +31,8 @@ pub(crate) struct Chosen {
     /// What the windows were found on, where the recording itself counts it: how many of them an
     /// operation makes is not known.
     pub(crate) exchanges: Option<Rc<Progress>>,
+    /// What the loss is measured on, where that is how long those took.
+    pub(super) answers: Option<Progress>,
     /// Whether the windows were picked for what threads did in them, by whoever recorded.
     pub(crate) picked: bool,
     /// Slow time that no source but the series covers, milliseconds; it was cut away where anything
@@ -64,9 +66,9 @@ impl Chosen {
 
     /// What a loss is measured on, by the progress that shows it.
     pub(super) fn measure_of(&self, progress: &Progress) -> Measure {
-        match (self.exchanges.is_some(), progress.of_latency) {
-            (true, _) => Measure::Exchanges,
-            (false, true) => Measure::Latency,
+        match (progress.of_latency, self.exchanges.is_some()) {
+            (true, _) => Measure::Latency,
+            (false, true) => Measure::Exchanges,
             (false, false) => Measure::Throughput,
         }
     }
@@ -137,6 +139,7 @@ pub(super) fn chosen(slow: Vec<Window>, base: Vec<Window>, how: Vec<Statement>) 
         on_stops: false,
         by_change: false,
         exchanges: None,
+        answers: None,
         picked: false,
         unrecorded_ms: 0.0,
         steady: None,

@@ -19,6 +19,7 @@ use fathom_recording::{Count, ProcessId, Recording, Role, Series};
 
 use super::dips::{self, Found};
 use super::progress::{Progress, REQUESTS};
+use super::{latency, lost_progress};
 use crate::{Window, sight, stats};
 
 /// Calls that take what a peer sent, and calls that send.
@@ -33,6 +34,8 @@ const MOST_TICKS: i64 = 86_400;
 /// Two levels are the same where they differ by less than this part of what another one is above
 /// them.
 const AS_BEFORE: f64 = 0.25;
+/// How many times of the usual requests must take for that to be what is judged.
+const TIMES_LATER: f64 = 2.0;
 /// Exchanges a second below which there is no level that could fall.
 const LEAST_PER_S: f64 = 20.0;
 
@@ -67,6 +70,37 @@ fn is_rise_between(progress: &Progress, found: &Found) -> bool {
         return false;
     };
     ends_with_it && (before - after).abs() < AS_BEFORE * (between - after)
+}
+
+/// Requests that are answered later.
+pub(super) struct Later {
+    pub(super) requests: Progress,
+    pub(super) answers: Progress,
+    pub(super) found: Found,
+}
+
+/// The JVM whose answers came latest, where as many requests as ever were answered, or where that
+/// is the smaller loss (`fewer`): what asks at a pace of its own asks as often when it waits for
+/// longer.
+pub(super) fn later(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    fewer: Option<(&Progress, &Found)>,
+) -> Option<Later> {
+    let lost_ms = |progress: &Progress, found: &Found| {
+        lost_progress(progress, &found.slow, &found.base).map_or(0.0, |loss| loss.lost_ms)
+    };
+    let by_fewer = fewer.map_or(0.0, |(progress, found)| lost_ms(progress, found));
+    let of_each = jvms.iter().filter_map(|jvm| {
+        let (requests, answers) = (requests(recording, *jvm)?, Progress::of_answers(recording, *jvm)?);
+        let found = dips::find(&answers).filter(|found| !found.slow.is_empty())?;
+        let (slow, base) = (answers.mean_shown(&found.slow)?, answers.mean_shown(&found.base)?);
+        let lost = lost_ms(&answers, &found);
+        let is_later = slow >= TIMES_LATER * base && lost > latency::MOST_OF_IT * by_fewer;
+        (is_later && latency::more_asked(&requests, &found).is_none())
+            .then_some((lost, Later { requests, answers, found }))
+    });
+    Some(of_each.max_by(|a, b| a.0.total_cmp(&b.0))?.1)
 }
 
 /// How many exchanges fewer were made in the slow windows than usual.
@@ -287,5 +321,32 @@ mod tests {
         let (jvm, recording) = (built.jvm, built.sealed());
         let progress = of(&recording, jvm).unwrap();
         assert_eq!(progress.values, vec![Some(100.0); 30]);
+    }
+
+    /// A minute of requests, each answered after 5 ms, and after `late_ms` in ten seconds of it in
+    /// which there are `rate` of them a second instead of 100.
+    fn answered(late_ms: f64, rate: f64) -> Option<Later> {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        let jvm = built.jvm;
+        let halves = |usual: f64, late: f64| -> Vec<(f64, f64, f64)> {
+            let of = |half: i64| if slow(half / 2) { late } else { usual * (1.0 + 0.02 * (half % 3) as f64) };
+            (0..120).map(|half| (half as f64 / 2.0, half as f64 / 2.0 + 0.5, of(half))).collect()
+        };
+        built.gauge(live::PROCESS_REQUESTS, "", Some(jvm), &halves(100.0, rate));
+        built.gauge(live::PROCESS_REQUEST_TIME, "", Some(jvm), &halves(5.0, late_ms));
+        let recording = built.sealed();
+        let fewer = find(&recording, &[jvm]);
+        later(&recording, &[jvm], fewer.as_ref().map(|(progress, found)| (progress, found)))
+    }
+
+    #[test]
+    fn answers_that_come_later_are_windows_where_as_many_are_asked_for() {
+        let late = answered(80.0, 100.0).expect("answers come later");
+        let seconds: i64 = late.found.slow.iter().map(Window::length_ns).sum::<i64>() / TICK_NS;
+        assert_eq!(seconds, 10);
+        assert!(late.answers.of_latency && late.requests.are_requests());
+        assert!(answered(7.0, 100.0).is_none(), "not twice as long");
+        assert!(answered(80.0, 10.0).is_none(), "that they are fewer shows as much");
+        assert!(answered(80.0, 200.0).is_none(), "more were asked for");
     }
 }

@@ -5,6 +5,9 @@ use super::Chosen;
 use crate::Fact;
 use crate::facts::{Value, windows as words};
 
+/// What of the usual number is fewer: windows may have been found on how long they took.
+const MUCH_FEWER: f64 = 0.9;
+
 /// "it answered 476 requests a second instead of 2,495 at 14–30 s, which may be all that was asked
 /// for": where windows were found on requests that a recording counts; seconds count from
 /// `zero_ns`.
@@ -13,6 +16,9 @@ pub(crate) fn fewer_requests(chosen: &Chosen, zero_ns: i64) -> Option<Fact> {
     let (first, last) = (chosen.windows.slow.first()?, chosen.windows.slow.last()?);
     let (slow, base) =
         (requests.mean_shown(&chosen.windows.slow)?, requests.mean_shown(&chosen.windows.base)?);
+    if slow > MUCH_FEWER * base {
+        return None;
+    }
     let at = |ns: i64| Value::at(ns.saturating_sub(zero_ns));
     let fewer = words::FEWER_REQUESTS.is(Value::counted(slow)).over(Value::counted(base));
     Some(fewer.with("from", at(first.from_ns)).with("to", at(last.to_ns)))

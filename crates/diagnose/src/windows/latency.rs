@@ -10,7 +10,7 @@ use crate::facts::{Value, windows as words};
 
 /// How many times as much as throughput a latency must have lost to be what is judged: in a closed
 /// loop both show the same.
-const MOST_OF_IT: f64 = 2.0;
+pub(super) const MOST_OF_IT: f64 = 2.0;
 /// How many times as many operations as usual are a larger load.
 const MORE_ASKED: f64 = 1.25;
 

@@ -212,13 +212,14 @@ pub(crate) fn choose<'a>(
         if options.slow.is_empty() && !chosen.on_stops {
             chosen.keep_to_watched(&change::watched(recording));
         }
-        let measured = progress.as_ref().or(chosen.exchanges.as_deref());
-        let series = measured.and_then(|p| Some((p, lost_progress(p, &chosen.windows.slow, &usual)?)));
-        if let Some((progress, loss)) = series {
+        let counted = chosen.answers.as_ref().or(chosen.exchanges.as_deref());
+        let measured = progress.as_ref().or(counted).cloned();
+        let series = measured.and_then(|p| Some((lost_progress(&p, &chosen.windows.slow, &usual)?, p)));
+        if let Some((loss, progress)) = series {
             if loss.lost_ms > 0.0 {
-                chosen.lost_by = lost_by(progress, &chosen.windows.slow, &usual);
+                chosen.lost_by = lost_by(&progress, &chosen.windows.slow, &usual);
             }
-            chosen.loss = Loss { measure: Some(chosen.measure_of(progress)), ..loss };
+            chosen.loss = Loss { measure: Some(chosen.measure_of(&progress)), ..loss };
         } else if !chosen.by_change {
             chosen.loss = lost_to_stops(recording, jvms, &chosen.windows, known);
         }
@@ -351,7 +352,16 @@ fn by_finding<'a>(
             calls => turns::find(recording, known.chains(), jvms).or(calls),
         })
         .flatten();
-    if let Some((progress, found)) = fewer.filter(|(_, found)| length_ns(&found.slow) > stopped_ns) {
+    let is_longer = |found: &Found| length_ns(&found.slow) > stopped_ns;
+    let later = (watched && find_on >= FindOn::Exchanges)
+        .then(|| exchanges::later(recording, jvms, fewer.as_ref().map(|(progress, found)| (progress, found))))
+        .flatten();
+    if let Some(later) = later.filter(|later| is_longer(&later.found)) {
+        let how = [series, later.found.how].concat();
+        let (exchanges, answers) = (Some(Rc::new(later.requests)), Some(later.answers));
+        return Chosen { exchanges, answers, ..chosen(later.found.slow, later.found.base, how) };
+    }
+    if let Some((progress, found)) = fewer.filter(|(_, found)| is_longer(found)) {
         let how = [series, found.how].concat();
         return Chosen { exchanges: Some(Rc::new(progress)), ..chosen(found.slow, found.base, how) };
     }

@@ -7,7 +7,7 @@
 //! than usual is a stall of whoever keeps time, most often of the whole JVM.
 
 use fathom_recording::vocabulary::{live, series};
-use fathom_recording::{Recording, Series, SeriesInfo, SeriesKind};
+use fathom_recording::{ProcessId, Recording, Series, SeriesInfo, SeriesKind};
 
 use crate::facts::{Value, windows as words};
 use crate::intervals::Intervals;
@@ -147,6 +147,15 @@ impl Progress {
     pub fn of_latency(recording: &Recording, usable: impl Fn(&Series) -> bool) -> Option<Self> {
         let latencies = named(recording, SeriesKind::Latency, &usable, rank_of_latency);
         Self::on_grid(recording, &latencies, true)
+    }
+
+    /// How long a JVM takes to answer requests, as the recording measures it at its connections.
+    pub(crate) fn of_answers(recording: &Recording, jvm: ProcessId) -> Option<Self> {
+        let is_own =
+            |s: &&Series| s.info.name == live::PROCESS_REQUEST_TIME.name && s.info.process == Some(jvm);
+        let times = recording.series.iter().find(is_own)?;
+        let measured_on = format!("the time after which {} answers", recording.process_name(jvm));
+        Some(Self { measured_on, ..Self::on_grid(recording, &[times], true)? })
     }
 
     /// The same of each latency series, the best name first: what is slow for one request of a
