@@ -267,7 +267,7 @@ fn charge(
     let category = |span: &Span<'_>| unlisted.category(record::category(span, stacks));
     let recorded =
         by_category(records.waits.iter().map(|span| (category(span), (span.t0_ns(), span.t1_ns()))));
-    let requests = records.waits.iter().filter(|span| record::awaits_request(span));
+    let requests = records.waits.iter().filter(|span| record::awaits_work(span, stacks));
     let requests = Intervals::of(requests.map(|span| (span.t0_ns(), span.t1_ns())));
     let off = by_category(records.off.iter().map(|s| (stacks.of_switch(s, role), (s.t0_ns(), queued(s).0))));
     charge(Category::Throttled, &Intervals::of(records.off.iter().map(throttled)));

@@ -13,6 +13,7 @@ pub(crate) mod queues;
 pub(crate) mod record;
 pub(crate) mod replies;
 pub(crate) mod stack;
+mod streams;
 mod whose;
 
 pub use at_rest::is_at_rest;

@@ -53,8 +53,17 @@ pub(crate) fn target<'a>(span: &Span<'a>) -> Option<&'a str> {
 
 /// Whether a call waits for a request on a connection that was accepted: its thread has no work.
 pub(crate) fn awaits_request(span: &Span<'_>) -> bool {
+    span.label(label::ACCEPTED).is_some() && reads(span)
+}
+
+/// The same, or for what a peer sends of its own accord.
+pub(crate) fn awaits_work(span: &Span<'_>, stacks: &ByStack) -> bool {
+    awaits_request(span) || (reads(span) && stacks.is_of_stream(span))
+}
+
+fn reads(span: &Span<'_>) -> bool {
     let reads = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "poll", "ppoll"];
-    span.kind() == kind::SYSCALL && span.label(label::ACCEPTED).is_some() && reads.contains(&span.name())
+    span.kind() == kind::SYSCALL && reads.contains(&span.name())
 }
 
 /// Whether a class is one at which a thread parks until another one hands it something over: the
@@ -94,7 +103,7 @@ pub(crate) fn category(span: &Span<'_>, stacks: &ByStack) -> Category {
         kind::MEMORY_MAP_LOCK => Category::MapLock,
         kind::MEMORY_STALL => Category::MemoryStall,
         kind::PAGE_FAULT => Category::PageFault,
-        kind::SYSCALL if awaits_request(span) => Category::Idle,
+        kind::SYSCALL if awaits_work(span, stacks) => Category::Idle,
         kind::SYSCALL if by_stack != Category::Blocked => by_stack,
         kind::SYSCALL => syscall(span),
         _ => Category::Blocked,

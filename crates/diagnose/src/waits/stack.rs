@@ -7,14 +7,14 @@
 
 use fathom_recording::vocabulary::frame::RECORDER_MODULE;
 use fathom_recording::vocabulary::{interrupt, label};
-use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, ThreadId};
-use rustc_hash::FxHashMap;
+use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackId, StrId, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
 use super::whose::{Whose, library};
-use super::{Category, main_thread, native_rest};
+use super::{Category, main_thread, native_rest, streams};
 
 /// What a class of a queue is called, and its methods that wait for an element, also in libraries
 /// that have queues of their own.
@@ -31,6 +31,8 @@ pub(crate) struct ByStack {
     processes: FxHashMap<i64, ProcessId>,
     /// Threads whose only wait is one for the end of the service.
     keep_alive: Vec<ThreadId>,
+    /// Peers that send of their own accord.
+    streams: FxHashSet<(ProcessId, StrId)>,
 }
 
 /// What a stack shows: its frames, and those of its callers.
@@ -127,7 +129,8 @@ impl ByStack {
         let known = |thread: &fathom_recording::Thread| Some((thread.tid?, thread.process));
         let processes = recording.threads.iter().filter_map(known).collect();
         let keep_alive = main_thread::that_keep_alive(recording);
-        Self { shown, queue: place_from_queue(), processes, keep_alive }
+        let streams = streams::of(recording);
+        Self { shown, queue: place_from_queue(), processes, keep_alive, streams }
     }
 
     fn shown(&self, stack: Option<StackId>) -> Option<&Shown> {
@@ -148,6 +151,12 @@ impl ByStack {
     /// needs.
     pub(crate) fn takes_from_queue(&self, stack: Option<StackId>) -> bool {
         self.shown(stack).is_some_and(|shown| Some(shown.line) == self.queue)
+    }
+
+    /// Whether a call waits for what a peer sends of its own accord.
+    pub(crate) fn is_of_stream(&self, span: &Span<'_>) -> bool {
+        let peer = span.label_id(label::PEER).filter(|_| !self.streams.is_empty());
+        peer.is_some_and(|peer| self.streams.contains(&(span.process(), peer)))
     }
 
     /// Whether any stack waits for it.
