@@ -16,8 +16,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const READ: [&str; 4] = ["read", "readv", "recvfrom", "recvmsg"];
 /// Waits for input from a peer that show its way.
 const FEW: u64 = 50;
-/// Answers of a connection that are no more than those to its beginning.
+/// Answers of a connection that are no more than those to its beginning, and how many times as
+/// often more must have come.
 const ANSWERS: f64 = 2.0;
+const UNASKED: f64 = 10.0;
 /// Part of the recording that they must be spread over.
 const MOST: f64 = 0.25;
 
@@ -55,7 +57,10 @@ pub(super) fn of(recording: &Recording) -> FxHashSet<(ProcessId, StrId)> {
     let least_ns = MOST * to_ns.saturating_sub(from_ns) as f64;
     read.retain(|key, of| {
         let answered = answers.get(&(key.0, recording.strings.get(key.1)));
-        let sends = answered.is_some_and(|answered| *answered <= ANSWERS * of.connections.len() as f64);
+        let sends = answered.is_some_and(|answered| {
+            let few = *answered <= ANSWERS * of.connections.len() as f64;
+            few && of.waits as f64 >= UNASKED * answered
+        });
         sends && of.waits >= FEW && of.to_ns.saturating_sub(of.from_ns) as f64 >= least_ns
     });
     read.into_keys().collect()
@@ -82,14 +87,15 @@ mod tests {
     use super::*;
     use crate::built::Built;
 
-    /// Ten seconds in which a thread reads from a peer ten times a second, which answered so many
-    /// times a second; the category of the first wait.
-    fn waits_for(answers: f64, reads: u32) -> Category {
+    /// Ten seconds in which a thread reads so often from a peer, which answered so many times a
+    /// second, on one connection or on one for each; the category of the first wait.
+    fn waits_for(answers: f64, reads: u32, connects: bool) -> Category {
         let mut built = Built::jvm("25", "G1", 10.0);
         let jvm = built.jvm;
         built.gauge(live::PROCESS_PEER_ANSWERS, "10.0.0.7:9092", Some(jvm), &[(0.0, 10.0, answers)]);
         for i in 0..reads {
-            let labels = [(label::PEER, "10.0.0.7:9092"), (label::OWN, "10.0.0.1:40000")];
+            let own = format!("10.0.0.1:{}", if connects { 40_000 + i } else { 40_000 });
+            let labels = [(label::PEER, "10.0.0.7:9092"), (label::OWN, own.as_str())];
             let at_s = f64::from(i) * 10.0 / f64::from(reads);
             built.call_with("consumer", "read", (at_s, 50.0), &[(figure::BYTES, 700.0)], &labels);
         }
@@ -100,8 +106,9 @@ mod tests {
 
     #[test]
     fn who_reads_what_a_broker_sends_of_its_own_accord_waits_for_input() {
-        assert_eq!(waits_for(0.1, 100), Category::Idle);
-        assert_eq!(waits_for(5.0, 100), Category::Network, "it asks");
-        assert_eq!(waits_for(0.1, 20), Category::Network, "too few to tell");
+        assert_eq!(waits_for(0.1, 100, false), Category::Idle);
+        assert_eq!(waits_for(5.0, 100, false), Category::Network, "it asks");
+        assert_eq!(waits_for(0.1, 20, false), Category::Network, "too few to tell");
+        assert_eq!(waits_for(10.0, 100, true), Category::Network, "it asks on a new connection each time");
     }
 }
