@@ -15,13 +15,47 @@ const LASTS_LONG: usize = 8;
 const LONG_FROM: f64 = 0.25;
 const OTHERS_UP_TO: f64 = 0.9;
 
+/// What of the time must lie before a step that lasts for most of it.
+const STEP_AFTER: f64 = 0.25;
+
 /// Bins from a first one to the one behind the last.
 pub(super) type Runs = Vec<(usize, usize)>;
 
 /// Runs of bins in which a level is far above its median, with their area above it and the median.
-/// Only bins that were `seen` count. As half of them lie below the median, a change takes half of
-/// the time at most.
+/// Only bins that were `seen` count. As half of them lie below the median, such a change takes half
+/// of the time at most; one that takes more is a step up that stays to the end.
 pub(super) fn rise(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
+    above_median(levels, seen, least).or_else(|| step(levels, seen, least))
+}
+
+/// A step from one level up to another that lasts for more than half of the time: the area above
+/// the first one, the bins of the second, and the first level.
+fn step(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
+    let known: Vec<(usize, f64)> =
+        (0..levels.len()).filter(|bin| seen[*bin]).map(|bin| (bin, levels[bin])).collect();
+    let all: f64 = known.iter().map(|(_, level)| level).sum();
+    let (count, fewest) = (known.len() as f64, (STEP_AFTER * known.len() as f64).max(LASTS_LONG as f64));
+    // The split between which the two means differ most, each by how many bins it is of.
+    let mut sum = 0.0;
+    let splits = known.iter().enumerate().map(|(before, (_, level))| {
+        let mean = sum / (before as f64).max(1.0);
+        let after = (all - sum) / (count - before as f64);
+        sum += level;
+        (before, (after - mean) * (before as f64 * (count - before as f64)).sqrt())
+    });
+    let within = splits.filter(|(before, _)| (fewest..=0.5 * count).contains(&(*before as f64)));
+    let (split, _) = within.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let part = |known: &[(usize, f64)]| stats::sorted(known.iter().map(|(_, level)| *level));
+    let (before, after) = (part(&known[..split]), part(&known[split..]));
+    let usual = stats::median(&before)?;
+    let more = (usual + least).max(usual * RISES_TIMES);
+    let is_above = stats::quantile(&after, LONG_FROM)? > more.max(stats::quantile(&before, OTHERS_UP_TO)?);
+    let runs = vec![(known[split].0, known.last()?.0 + 1)];
+    let stays = known[known.len() - LASTS..].iter().all(|(_, level)| *level > more);
+    (is_above && stays).then(|| (after.iter().map(|level| level - usual).sum(), runs, usual))
+}
+
+fn above_median(levels: &[f64], seen: &[bool], least: f64) -> Option<(f64, Runs, f64)> {
     let known = || levels.iter().zip(seen).filter(|(_, seen)| **seen).map(|(level, _)| *level);
     let usual = stats::median(&stats::sorted(known()))?;
     let scatter = stats::median(&stats::sorted(known().map(|level| (level - usual).abs())))?;
@@ -91,8 +125,16 @@ mod tests {
         again[25..30].fill(6.0);
         assert_eq!(rise(&again, &seen, 0.5).unwrap().1, [(0, 8), (25, 30)]);
         let mut most = vec![0.0; 40];
-        most[10..39].fill(6.0);
+        most[10..34].fill(6.0);
         assert!(rise(&most, &seen, 0.5).is_none(), "that is the usual level");
+        let mut stays = vec![0.0; 40];
+        stays[12..].fill(6.0);
+        assert_eq!(rise(&stays, &seen, 0.5).unwrap().1, [(12, 40)]);
+        let mut warm_up = vec![0.0; 40];
+        warm_up[7..].fill(6.0);
+        assert!(rise(&warm_up, &seen, 0.5).is_none(), "what comes soon is the usual level");
+        let falls: Vec<f64> = stays.iter().map(|level| 6.0 - level).collect();
+        assert!(rise(&falls, &seen, 0.5).is_none(), "a fall");
         // A long change may waver, and what is usual as well.
         let wavers = |bin: usize| [0.2, 1.9, 0.6, 1.4, 0.1][bin % 5];
         let mut long: Vec<f64> = (0..80).map(wavers).collect();
