@@ -222,11 +222,17 @@ impl<'a> Calls<'a> {
         grown: &Grown<'_>,
     ) -> Option<Self> {
         let own = self.of_threads(per, lengths_ms, &grown.part.threads.iter().copied().collect());
+        // Calls of virtual threads are their carriers'.
+        let is_virtual = |id: &&ThreadId| case.recording.threads[id.index()].tid.is_none();
+        let by_carriers = own.slow < self.slow / 2.0
+            && grown.key.category == Category::Network
+            && 2 * grown.part.threads.iter().filter(is_virtual).count() >= grown.part.threads.len();
+        let own = if by_carriers { self.clone() } else { own };
         let times = own.slow / own.base.max(f64::MIN_POSITIVE);
         let longer = grown.slow / grown.base.max(f64::MIN_POSITIVE);
         let is_so =
             per.each.is_counted() && times >= TIMES && own.slow >= own.base + MORE && times * times >= longer;
-        (is_so && self.make(case.recording, grown)).then_some(own)
+        (is_so && (by_carriers || self.make(case.recording, grown))).then_some(own)
     }
 
     /// Whether it is connections that are opened.

@@ -165,7 +165,7 @@ impl<'a> Growth<'a> {
             also.push(facts::CONNECTING.fact());
         }
         let more = |calls: &Calls<'a>| calls.asked_more(case, &self.per, &self.lengths_ms, lead.part);
-        if let Some(asked) = self.calls.iter().filter(|calls| !calls.more_a_second).find_map(more) {
+        if let Some(asked) = self.calls.iter().find_map(more) {
             also.push(words::asked_more(&asked));
             finding.evidence.insert(
                 1.min(finding.evidence.len()),

@@ -307,7 +307,7 @@ pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for
 
 #[test]
 pub(super) fn a_peer_that_is_asked_more_often_by_fewer_operations_is_not_slower() {
-    let diagnosis = |calls_now: u64| {
+    let diagnosis = |calls_now: u64, by: Option<&str>| {
         // Of 300 operations a second 10 are left.
         let mut service = Service::of((300.0, 10.0));
         for i in 0..8 {
@@ -316,17 +316,19 @@ pub(super) fn a_peer_that_is_asked_more_often_by_fewer_operations_is_not_slower(
             service.off(thread, &QUERY, (3, 80), &[(label::PEER, "10.0.0.7:5432")]);
             for s in 0..60 {
                 let calls = if is_slow(s) { 10 * calls_now } else { 300 * 2 };
-                service.built.counted_calls(&name, "read", s as f64, 1_000.0, calls / 8);
+                service.built.counted_calls(by.unwrap_or(&name), "read", s as f64, 1_000.0, calls / 8);
             }
         }
         service.diagnosis().findings.remove(0)
     };
-    let rows = diagnosis(60);
+    let rows = diagnosis(60, None);
     assert_eq!((rows.rule, rows.named()), (RULE, "10.0.0.7:5432"), "{rows:#?}");
     rows.title.states(&facts::ASKED_MORE, &[("call", "read"), ("value", "60"), ("baseline", "2.0")]);
     assert!(rows.advises(&remedies::ASK_ONCE), "{rows:#?}");
-    let slow = diagnosis(2);
+    let slow = diagnosis(2, None);
     assert_eq!(slow.title.fact().find(&facts::ASKED_MORE), None, "{slow:#?}");
+    let carried = diagnosis(60, Some("ForkJoinPool-1-worker-1"));
+    carried.title.states(&facts::ASKED_MORE, &[("call", "read"), ("value", "60"), ("baseline", "2.0")]);
 }
 
 #[test]
