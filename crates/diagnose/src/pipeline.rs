@@ -276,7 +276,7 @@ fn held_or_less<'a>(growth: &Growth<'a>, case: &Case<'a>, latency: Option<&Progr
         true => None,
         false => growth.less_demand(case),
     };
-    held(growth, case).or_else(late).or_else(less)
+    held(growth, case).or_else(late).or_else(|| growth.in_more_pieces(case)).or_else(less)
 }
 
 /// The same where only the recording counts requests.
@@ -349,7 +349,7 @@ fn judge<'a>(
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
     if by_requests && found < LITTLE {
         let as_long = growth.as_ref().filter(|growth| !growth.grew(&case));
-        let held = as_long.and_then(|growth| held(growth, &case));
+        let held = as_long.and_then(|growth| held(growth, &case).or_else(|| growth.in_more_pieces(&case)));
         // Who asks itself is no client whose demand could have fallen by itself.
         let as_ever = |growth: &Growth<'_>| growth.answers_as_ever(&case) && !growth.asks_itself(&case);
         is_asked_less = held.is_none() && growth.as_ref().is_some_and(as_ever);

@@ -115,6 +115,8 @@ super::metrics! {
         "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)";
     STAGE_WITHOUT_WORK = "check-stage-without-work",
         "fathom ledger REC --by pool: {pool} is again without work for {value} of the time";
+    SENDS_AS_BEFORE = "check-sends-as-before",
+        "the threads that answer send {value:.1} times for each request again (fathom ledger REC)";
     STAGE_SHARED = "check-stage-shared",
         "fathom ledger REC --by pool: {pool} is not alone any more, and {value:.1} threads at a time do it";
     CALLS_AGAIN = "check-calls-again",

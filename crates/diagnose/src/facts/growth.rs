@@ -137,6 +137,9 @@ super::metrics! {
     AT_CLIENTS = "latency-at-clients", "{measured-on}: {value!}, {baseline!} in the baseline";
     /// Calls that send.
     PIECES = "calls-that-send", "{value:.2} calls that send an operation instead of {baseline:.2}";
+    /// Answers in more pieces, where clients measure nothing.
+    IN_MORE_PIECES = "answers-in-more-pieces",
+        "each answer is sent by {value:.1} calls instead of {baseline:.1}, and far fewer are asked for: who waits for the last piece of one asks for no other";
     /// Answers that are larger than usual.
     LARGER_ANSWERS = "larger-answers",
         "for each operation the host sends {value} instead of {baseline}, and the JVM sends more often: whoever takes that in takes longer, and asks for less";

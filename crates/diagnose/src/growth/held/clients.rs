@@ -7,9 +7,10 @@
 //! alone.
 
 use fathom_recording::vocabulary::{count, source};
-use fathom_recording::{ProcessId, Role};
+use fathom_recording::{ProcessId, Role, ThreadId};
+use rustc_hash::FxHashSet;
 
-use super::{BY_THREADS, HELD_RULE, LONGER, SENDS};
+use super::{Answered, BY_THREADS, HELD_RULE, LONGER, SENDS};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::{Growth, LEADS};
@@ -20,6 +21,10 @@ use crate::{Case, Evidence, Fact, Finding, Layer, Remedy, Window, thread_ledger}
 /// How many times as many calls that send an operation must make for its answer to be sent in more
 /// pieces.
 const MORE_PIECES: f64 = 1.5;
+/// Calls that send by which each answer must be more, where clients measure nothing, and how many
+/// times fewer answers there must be.
+const ONE_MORE: f64 = 0.9;
+const FEWER: f64 = 2.0;
 /// How much later an answer must come for a delayed acknowledgement to be what it waits for,
 /// milliseconds: Linux delays by 40 to 200 ms.
 const DELAYED_ACK_MS: f64 = 30.0;
@@ -71,6 +76,43 @@ impl Growth<'_> {
     }
 }
 
+impl Growth<'_> {
+    /// That answers are sent in more pieces while far fewer are asked for, where clients measure
+    /// nothing: threads that answer have nothing to do meanwhile, and who waits for the last piece
+    /// asks for nothing else. `None` where the threads that answer send as often for each request
+    /// as ever.
+    pub(crate) fn in_more_pieces(&self, case: &Case<'_>) -> Option<Finding> {
+        let answered = |windows: &[Window]| Answered::of(case.recording, self.jvm, windows);
+        let (slow, base) = (answered(&case.slow)?, answered(&case.base)?);
+        let serves: FxHashSet<ThreadId> = case.chains().application_threads(self.jvm).into_iter().collect();
+        let serves = |thread: ThreadId| serves.contains(&thread) && case.chains().serves(thread);
+        let per = |windows: &[Window], answered: &Answered| {
+            calls_of(case, self.jvm, windows, &SENDS, serves) / answered.count
+        };
+        let pieces = Pieces { slow: per(&case.slow, &slow), base: per(&case.base, &base) };
+        let is_so = pieces.base > 0.0
+            && pieces.slow >= MORE_PIECES * pieces.base
+            && pieces.slow >= pieces.base + ONE_MORE
+            && slow.rate() * FEWER <= base.rate();
+        if !is_so {
+            return None;
+        }
+        let cost_ms = case.loss.lost_ms;
+        let sure = Ground::Fits.because(case, cost_ms, &reasons::CLIENTS_NOT_SEEN);
+        let mut finding = case.finding_by(HELD_RULE, Layer::Application, self.jvm, sure, cost_ms);
+        let title = facts::IN_MORE_PIECES.is(Value::plain(pieces.slow)).over(Value::plain(pieces.base));
+        finding.title = title.into();
+        finding.culprit = culprits::PIECES.fact().into();
+        finding.meaning = meanings::LATE_AT_CLIENTS.fact().into();
+        finding.evidence = vec![Evidence::summed(source::SYSCALLS, pieces.fact())];
+        finding.remedies = remedies(true);
+        let sends = checks::SENDS_AS_BEFORE.is(Value::plain(pieces.base));
+        finding.verify = vec![sends.into()];
+        finding.windows.clone_from(&case.slow);
+        Some(finding)
+    }
+}
+
 fn evidence(
     latency: &Progress,
     (slow, base): (f64, f64),
@@ -117,13 +159,23 @@ pub(super) fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 
 
 /// How often the application's threads made some calls of the kernel in windows.
 pub(super) fn calls_made(case: &Case<'_>, jvm: ProcessId, windows: &[Window], calls: &[&str]) -> f64 {
+    let of_application =
+        |id: ThreadId| case.recording.threads.get(id.index()).is_some_and(|thread| thread.role == Role::App);
+    calls_of(case, jvm, windows, calls, of_application)
+}
+
+/// The same of some threads.
+fn calls_of(
+    case: &Case<'_>,
+    jvm: ProcessId,
+    windows: &[Window],
+    calls: &[&str],
+    is_one: impl Fn(ThreadId) -> bool,
+) -> f64 {
     let within = Intervals::of_windows(windows);
     let made = case.recording.counts_of(count::SYSCALL_TOTALS).filter(|made| made.process() == jvm);
-    let of_application = made.filter(|made| {
-        let thread = made.thread().and_then(|id| case.recording.threads.get(id.index()));
-        calls.contains(&made.name()) && thread.is_some_and(|thread| thread.role == Role::App)
-    });
-    of_application.map(|made| within.counted_within(&made)).sum()
+    let of_them = made.filter(|made| calls.contains(&made.name()) && made.thread().is_some_and(&is_one));
+    of_them.map(|made| within.counted_within(&made)).sum()
 }
 
 /// Operations that a series counts in windows.
@@ -135,7 +187,7 @@ fn operations(case: &Case<'_>, windows: &[Window]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use crate::Confidence;
-    use fathom_recording::vocabulary::series;
+    use fathom_recording::vocabulary::{label, live, series};
     use fathom_recording::{Recording, SeriesInfo, SeriesKind, Sink, Source};
 
     use super::*;
@@ -206,6 +258,39 @@ mod tests {
         assert!(rose && finding.confidence == Confidence::ConsistentWith);
         let title = finding.says(&facts::LATE_AT_CLIENTS);
         assert_eq!(title.detail("pieces"), None);
+    }
+
+    /// A service whose answers are counted at its connections: 400 a second, and `rate` in the
+    /// second half, each sent by `sends` calls of the thread that serves.
+    fn pieces(rate: f64, sends: u64) -> Option<Finding> {
+        let mut built = Built::jvm("25", "G1", 40.0);
+        let jvm = built.jvm;
+        let halves = |first: f64, second: f64| [(0.0, 20.0, first), (20.0, 40.0, second)];
+        built.gauge(live::PROCESS_REQUESTS, "", Some(jvm), &halves(400.0, rate));
+        built.gauge(live::PROCESS_REQUEST_TIME, "", Some(jvm), &halves(0.1, 0.1));
+        built.watched("conn", 40.0);
+        let accepted = [(label::ACCEPTED, "yes"), (label::PEER, "10.0.0.1:40000")];
+        built.call_with("conn", "read", (1.0, 2.0), &[], &accepted);
+        built.counted_calls("conn", "write", 0.0, 20_000.0, 8_000);
+        built.counted_calls("conn", "write", 20.0, 20_000.0, (rate * 20.0) as u64 * sends);
+        // What is no answer: a log.
+        built.counted_calls("logger", "write", 20.0, 20_000.0, 100_000);
+        let recording = built.sealed();
+        let window = |from_s: i64, to_s: i64| vec![Window { from_ns: from_s * S, to_ns: to_s * S }];
+        let loss = crate::Loss { lost_ms: 19_000.0, ..crate::Loss::default() };
+        let whole = whole_run(&recording);
+        let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
+        Growth { jvm, ..crate::growth::tests::grew(&[]) }.in_more_pieces(&case)
+    }
+
+    #[test]
+    fn far_fewer_answers_of_more_pieces_each_are_told_where_clients_measure_nothing() {
+        let finding = pieces(20.0, 3).expect("more pieces");
+        assert_eq!(finding.confidence, Confidence::ConsistentWith);
+        finding.title.states(&facts::IN_MORE_PIECES, &[("value", "3.0"), ("baseline", "1.0")]);
+        assert!(finding.advises(&remedies::TCP_NODELAY), "{:?}", finding.remedies);
+        assert!(pieces(20.0, 1).is_none(), "in one piece each");
+        assert!(pieces(380.0, 3).is_none(), "as many as ever are asked for");
     }
 
     #[test]
