@@ -97,10 +97,21 @@ pub(super) fn later(
         let (slow, base) = (answers.mean_shown(&found.slow)?, answers.mean_shown(&found.base)?);
         let lost = lost_ms(&answers, &found);
         let is_later = slow >= TIMES_LATER * base && lost > latency::MOST_OF_IT * by_fewer;
-        (is_later && latency::more_asked(&requests, &found).is_none())
+        (is_later && latency::more_asked(&requests, (&found.slow, &found.base)).is_none())
             .then_some((lost, Later { requests, answers, found }))
     });
     Some(of_each.max_by(|a, b| a.0.total_cmp(&b.0))?.1)
+}
+
+/// Whether a JVM answered so many more requests in some windows than in others that what its threads
+/// did else there is that.
+pub(super) fn answered_more(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    windows: (&[Window], &[Window]),
+) -> bool {
+    let mut counted = jvms.iter().filter_map(|jvm| requests(recording, *jvm));
+    counted.any(|requests| latency::more_asked(&requests, windows).is_some())
 }
 
 /// How many exchanges fewer were made in the slow windows than usual.
@@ -337,6 +348,20 @@ mod tests {
         let recording = built.sealed();
         let fewer = find(&recording, &[jvm]);
         later(&recording, &[jvm], fewer.as_ref().map(|(progress, found)| (progress, found)))
+    }
+
+    #[test]
+    fn where_more_requests_are_answered_threads_do_more() {
+        let mut built = Built::jvm("25", "G1", 60.0);
+        let jvm = built.jvm;
+        let rates: Vec<_> =
+            (0..60).map(|s| (s as f64, s as f64 + 1.0, if slow(s) { 900.0 } else { 90.0 })).collect();
+        built.gauge(live::PROCESS_REQUESTS, "", Some(jvm), &rates);
+        let recording = built.sealed();
+        let seconds = |from: i64, to: i64| Window { from_ns: from * TICK_NS, to_ns: to * TICK_NS };
+        let (many, few) = ([seconds(20, 30)], [seconds(30, 50)]);
+        assert!(answered_more(&recording, &[jvm], (&many, &few)));
+        assert!(!answered_more(&recording, &[jvm], (&few, &many)));
     }
 
     #[test]

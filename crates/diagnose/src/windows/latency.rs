@@ -5,8 +5,8 @@ use fathom_recording::{Recording, Series};
 use super::dips::{self, Found};
 use super::lost_progress;
 use super::progress::Progress;
-use crate::Fact;
 use crate::facts::{Value, windows as words};
+use crate::{Fact, Window};
 
 /// How many times as much as throughput a latency must have lost to be what is judged: in a closed
 /// loop both show the same.
@@ -35,8 +35,8 @@ pub(super) fn slower(
 
 /// That so many more operations were made in slow windows than in their baseline that the load
 /// explains why each took longer.
-pub(super) fn more_asked(rate: &Progress, slower: &Found) -> Option<Fact> {
-    let (slow, base) = (rate.mean_shown(&slower.slow)?, rate.mean_shown(&slower.base)?);
+pub(super) fn more_asked(rate: &Progress, (slow, base): (&[Window], &[Window])) -> Option<Fact> {
+    let (slow, base) = (rate.mean_shown(slow)?, rate.mean_shown(base)?);
     let is_more = !rate.of_latency && base > 0.0 && slow >= MORE_ASKED * base;
     is_more.then(|| words::MORE_ASKED.is(Value::plain(slow / base)))
 }

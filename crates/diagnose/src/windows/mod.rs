@@ -130,7 +130,10 @@ pub(crate) fn choose<'a>(
     }
     if let Some((latency, slower)) = latency::slower(recording, usable, progress.as_ref().zip(found.as_ref()))
     {
-        match (progress.as_ref().and_then(|rate| latency::more_asked(rate, &slower)), &mut found) {
+        match (
+            progress.as_ref().and_then(|rate| latency::more_asked(rate, (&slower.slow, &slower.base))),
+            &mut found,
+        ) {
             // More requests at once are each answered later: a load, and not a slowness. Nor is it
             // health: what a service should bear is not known.
             (Some(more), Some(found)) => {
@@ -367,7 +370,8 @@ fn by_finding<'a>(
     }
     let changed = (watched && find_on >= FindOn::Change)
         .then(|| change::find(recording, known.chains(), jvms))
-        .flatten();
+        .flatten()
+        .filter(|change| !exchanges::answered_more(recording, jvms, (&change.slow, &change.base)));
     if let Some(change) = changed.filter(|change| length_ns(&change.slow) > stopped_ns) {
         let how = also(&series, change.how);
         return Chosen { by_change: true, ..chosen(change.slow, change.base, how) };
