@@ -1,6 +1,7 @@
 //! What a thread spends its time on: the categories of the ledger of threads, and how a wait is
 //! classified by its stack ([`stack`]) or by its record ([`record`]).
 
+mod acceptors;
 mod at_rest;
 pub(crate) mod frozen;
 mod functions;

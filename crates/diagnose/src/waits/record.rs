@@ -56,9 +56,10 @@ pub(crate) fn awaits_request(span: &Span<'_>) -> bool {
     span.label(label::ACCEPTED).is_some() && reads(span)
 }
 
-/// The same, or for what a peer sends of its own accord.
+/// The same of a thread that takes no connections itself; or for what a peer sends of its own
+/// accord.
 pub(crate) fn awaits_work(span: &Span<'_>, stacks: &ByStack) -> bool {
-    awaits_request(span) || (reads(span) && stacks.is_of_stream(span))
+    (awaits_request(span) && !stacks.takes_connections(span)) || (reads(span) && stacks.is_of_stream(span))
 }
 
 fn reads(span: &Span<'_>) -> bool {

@@ -14,7 +14,7 @@ use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
 use super::whose::{Whose, library};
-use super::{Category, main_thread, native_rest, streams};
+use super::{Category, acceptors, main_thread, native_rest, streams};
 
 /// What a class of a queue is called, and its methods that wait for an element, also in libraries
 /// that have queues of their own.
@@ -33,6 +33,8 @@ pub(crate) struct ByStack {
     keep_alive: Vec<ThreadId>,
     /// Peers that send of their own accord.
     streams: FxHashSet<(ProcessId, StrId)>,
+    /// Threads that take new connections, in order.
+    acceptors: Vec<ThreadId>,
 }
 
 /// What a stack shows: its frames, and those of its callers.
@@ -130,7 +132,8 @@ impl ByStack {
         let processes = recording.threads.iter().filter_map(known).collect();
         let keep_alive = main_thread::that_keep_alive(recording);
         let streams = streams::of(recording);
-        Self { shown, queue: place_from_queue(), processes, keep_alive, streams }
+        let acceptors = acceptors::of(recording);
+        Self { shown, queue: place_from_queue(), processes, keep_alive, streams, acceptors }
     }
 
     fn shown(&self, stack: Option<StackId>) -> Option<&Shown> {
@@ -157,6 +160,11 @@ impl ByStack {
     pub(crate) fn is_of_stream(&self, span: &Span<'_>) -> bool {
         let peer = span.label_id(label::PEER).filter(|_| !self.streams.is_empty());
         peer.is_some_and(|peer| self.streams.contains(&(span.process(), peer)))
+    }
+
+    /// Whether a call is one of a thread that takes new connections.
+    pub(crate) fn takes_connections(&self, span: &Span<'_>) -> bool {
+        span.thread().is_some_and(|thread| self.acceptors.binary_search(&thread).is_ok())
     }
 
     /// Whether any stack waits for it.
