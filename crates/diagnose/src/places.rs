@@ -18,6 +18,10 @@ pub(crate) fn is_of_jdk(name: &str) -> bool {
 /// The beginning of the methods that every thread's Java code is below.
 const RUN: &str = "java.lang.Thread.run";
 
+/// Beginnings of the methods by which executors run what was given to them.
+const EXECUTORS: [&str; 4] =
+    ["java.util.concurrent.", "java.lang.Thread", "java.lang.VirtualThread", "jdk.internal.vm."];
+
 /// Packages of the JDK and of what it is made of: the method that called into them is the
 /// application's.
 const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
@@ -62,8 +66,8 @@ impl<'a> Places<'a> {
         chains.short_waits(thread).map(of).collect()
     }
 
-    /// The innermost method of a stack that is not the JDK's; the outermost Java method where all
-    /// are, below the thread's own; empty without any.
+    /// The innermost method of a stack that is not the JDK's. Where all are, the outermost one below
+    /// those of an executor, or of the thread; empty without any.
     pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
         stack.map_or("", |stack| self.known(stack).0)
     }
@@ -78,10 +82,13 @@ impl<'a> Places<'a> {
         if let Some(known) = self.known.get(&stack) {
             return *known;
         }
-        let (mut outermost, mut queues, mut found) = ("", false, None);
+        let (mut outermost, mut task, mut queues, mut found) = ("", None, false, None);
         for name in self.recording.frames_of(stack).filter(StackFrame::is_java).map(|frame| frame.name()) {
             if outermost.is_empty() || !name.starts_with(RUN) {
                 outermost = name;
+            }
+            if !EXECUTORS.iter().any(|executor| name.starts_with(executor)) {
+                task = Some(name);
             }
             if !is_of_jdk(name) {
                 found = Some(name);
@@ -89,7 +96,32 @@ impl<'a> Places<'a> {
             }
             queues |= is_of_queue(name);
         }
-        let place = found.unwrap_or(outermost);
+        let place = found.or(task).unwrap_or(outermost);
         *self.known.entry(stack).or_insert((place, queues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::C2;
+
+    use super::*;
+    use crate::built::Built;
+
+    #[test]
+    fn code_of_the_jdk_alone_is_placed_in_the_task_and_not_in_its_executor() {
+        let place = |frames: &[&str]| {
+            let mut built = Built::jvm("25", "G1", 1.0);
+            let frames: Vec<_> = frames.iter().map(|name| (*name, C2)).collect();
+            let stack = built.stack(&frames);
+            let recording = built.sealed();
+            Places::of_recording(&recording).of(stack).to_owned()
+        };
+        let worker = ["java.util.concurrent.ThreadPoolExecutor.runWorker", "java.lang.Thread.run"];
+        let below = |inner: &[&'static str]| place(&[inner, &worker[..]].concat());
+        let exchange = "sun.net.httpserver.ServerImpl$Exchange.run";
+        assert_eq!(below(&["sun.security.ssl.SSLEngineImpl.unwrap", exchange]), exchange);
+        assert_eq!(below(&["java.util.HashMap.get", "shop.Orders.find", exchange]), "shop.Orders.find");
+        assert_eq!(below(&["java.util.concurrent.ThreadPoolExecutor.getTask"]), worker[0]);
     }
 }
