@@ -139,7 +139,7 @@ fn start(jdk: &Jdk, workload: &Workload, classes: &Path, logs: &Logs) -> Result<
     let java = jdk.program("java");
     Command::new(&java)
         .args(["-Xms512m", "-Xmx512m"])
-        // Without rotation: the JVM would keep an earlier run's log beside this one's as gc.log.0.
+        // Without rotation: the JVM would keep an earlier run's log next to this one's as gc.log.0.
         .arg(format!("-Xlog:gc*,safepoint:file={}:time,uptime,level,tags:filecount=0", logs.gc_log.display()))
         .args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation"])
         .arg(format!("-XX:LogFile={}", logs.jit_log.display()))

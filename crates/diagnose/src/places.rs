@@ -66,8 +66,8 @@ impl<'a> Places<'a> {
         chains.short_waits(thread).map(of).collect()
     }
 
-    /// The innermost method of a stack that is not the JDK's. Where all are, the outermost one below
-    /// those of an executor, or of the thread; empty without any.
+    /// The innermost method of a stack that is not the JDK's. Where all are, the outermost one
+    /// below those of an executor, or of the thread; empty without any.
     pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
         stack.map_or("", |stack| self.known(stack).0)
     }

@@ -57,6 +57,8 @@ super::metrics! {
     /// The same, with their number.
     HANDSHAKES_COUNTED = "handshakes-counted",
         "{count} × {handshake} in the slow windows: {value:.1} a second, {baseline:.1} in the baseline";
+    /// What most of the running time of a finding is spent on.
+    MECHANISM = "mechanism-of-growth", "[{title}; {value} of it|{value} of what grew is spent] {mechanism}";
     /// By which methods of libraries one of the application comes to where the time is spent.
     THROUGH = "called-through", "called through {methods}";
     /// Connections that are opened, of an operation or a second.

@@ -22,6 +22,7 @@ pub(crate) mod judged;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod meanings;
+pub(crate) mod mechanisms;
 pub(crate) mod merged;
 pub(crate) mod pauses;
 pub(crate) mod reasons;
@@ -185,6 +186,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("Titles of findings", titles::ALL),
         ("Culprits", culprits::ALL),
         ("What findings mean", meanings::ALL),
+        ("What running time is spent on", mechanisms::ALL),
         ("Why a finding is as sure as it is", reasons::ALL),
         ("How to see that it helped", checks::ALL),
         ("Collections", pauses::ALL),

@@ -10,7 +10,8 @@ use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
 use super::{
-    Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, on_threads, sending, words,
+    Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, mechanism, on_threads, sending,
+    words,
 };
 use crate::attribution::Key;
 use crate::confidence::Ground;
@@ -213,6 +214,9 @@ impl<'a> Growth<'a> {
             .longest
             .filter(|_| !key.category.is_running())
             .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
+        if key.category.is_running() {
+            mechanism::add(case.recording, per, [part].into_iter(), &mut finding);
+        }
         finding
     }
 }

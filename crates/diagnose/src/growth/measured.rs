@@ -3,12 +3,18 @@
 
 use fathom_recording::ProcessId;
 
-use super::parts::{self, BASE, FRAMES, Kept};
-use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, passes, several, worked};
+use super::parts::{self, BASE, FRAMES, Kept, Part};
+use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, several, worked};
+use crate::attribution::Key;
 use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::waits::Category;
 use crate::{COVERED, Case, Rule, Sight, thread_ledger};
+
+/// What of their time threads must wait more for others that do something for that to be no habit.
+const FOR_OTHERS: f64 = 0.2;
+/// Share of a thread's time that is next to nothing.
+const HARDLY: f64 = 0.02;
 
 /// The parts of a JVM's time that grew or not, those that grew most first.
 pub(super) fn grown<'a>(
@@ -152,4 +158,21 @@ pub(super) fn per(case: &Case<'_>, frames: &[Intervals; FRAMES]) -> Per {
         },
         false => Per { each: Each::Wall, by: frames.each_ref().map(Intervals::length_ms) },
     }
+}
+
+/// Whether threads spend no more of their time in a wait than usual, and as much as ever on other
+/// things: fewer operations are each charged with more of it, and it makes none of them fewer. What
+/// makes threads do less takes time from all else that they do. Time in which they waited for one
+/// that does it is no such wait of their own.
+fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> bool {
+    let waits =
+        !key.category.is_running() && !matches!(key.category, Category::RunQueue | Category::Throttled);
+    let threads = part.threads.len().max(1) as f64;
+    let share = |ms: f64, length_ms: f64| ms / (threads * length_ms.max(f64::MIN_POSITIVE));
+    let (slow, base) = (share(part.ms[0] + part.ms[1], slow_ms), share(part.ms[BASE], base_ms));
+    // Who hardly does anything else does as much of it as ever.
+    let others = ((1.0 - slow).max(0.0) + HARDLY) / ((1.0 - base).max(0.0) + HARDLY);
+    let waited = part.waited_ms();
+    let for_others = share(waited[0] + waited[1], slow_ms) - share(waited[BASE], base_ms);
+    waits && for_others < FOR_OTHERS && slow <= MORE * base && others >= 1.0 / MORE
 }

@@ -35,6 +35,7 @@ pub(crate) mod handshakes;
 pub(crate) mod held;
 mod lead;
 pub(crate) mod measured;
+mod mechanism;
 pub(crate) mod parts;
 pub(crate) mod second;
 mod sending;
@@ -89,10 +90,6 @@ const PACE: f64 = 0.25;
 const MORE_CPU: f64 = 1.3;
 /// How many times of its usual share of the wall time code must run to run more.
 const MORE: f64 = 1.1;
-/// What of their time threads must wait more for others that do something for that to be no habit.
-const FOR_OTHERS: f64 = 0.2;
-/// Share of a thread's time that is next to nothing.
-const HARDLY: f64 = 0.02;
 /// What the half of the slow time with less of a part must have of the other half's.
 const FAIR: f64 = 0.2;
 /// Parts that are shown as evidence.
@@ -450,23 +447,6 @@ fn least_growth(case: &Case<'_>) -> f64 {
         true => 0.5 * lost / (1.0 - lost),
         false => GREW,
     }
-}
-
-/// Whether threads spend no more of their time in a wait than usual, and as much as ever on other
-/// things: fewer operations are each charged with more of it, and it makes none of them fewer. What
-/// makes threads do less takes time from all else that they do. Time in which they waited for one
-/// that does it is no such wait of their own.
-fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> bool {
-    let waits =
-        !key.category.is_running() && !matches!(key.category, Category::RunQueue | Category::Throttled);
-    let threads = part.threads.len().max(1) as f64;
-    let share = |ms: f64, length_ms: f64| ms / (threads * length_ms.max(f64::MIN_POSITIVE));
-    let (slow, base) = (share(part.ms[0] + part.ms[1], slow_ms), share(part.ms[BASE], base_ms));
-    // Who hardly does anything else does as much of it as ever.
-    let others = ((1.0 - slow).max(0.0) + HARDLY) / ((1.0 - base).max(0.0) + HARDLY);
-    let waited = part.waited_ms();
-    let for_others = share(waited[0] + waited[1], slow_ms) - share(waited[BASE], base_ms);
-    waits && for_others < FOR_OTHERS && slow <= MORE * base && others >= 1.0 / MORE
 }
 
 /// What an operation took by a series of latency on which the loss was measured, slow and in the

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::callers::{an_operation, methods};
 use super::parts::Part;
-use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, words};
+use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, mechanism, words};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, reasons};
 use crate::own_code::OwnCode;
@@ -162,6 +162,7 @@ impl<'a> Growth<'a> {
             checks::SAME_FRAMES.fact().into(),
         ];
         finding.windows.clone_from(&case.slow);
+        mechanism::add(case.recording, &self.per, spread.parts.iter().map(|g| &g.part), &mut finding);
         finding
     }
 }

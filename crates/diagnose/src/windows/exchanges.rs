@@ -18,8 +18,9 @@ use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{Count, ProcessId, Recording, Role, Series};
 
 use super::dips::{self, Found};
+use super::latency;
+use super::lost::lost_progress;
 use super::progress::{Progress, REQUESTS};
-use super::{latency, lost_progress};
 use crate::{Window, sight, stats};
 
 /// Calls that take what a peer sent, and calls that send.
@@ -103,8 +104,8 @@ pub(super) fn later(
     Some(of_each.max_by(|a, b| a.0.total_cmp(&b.0))?.1)
 }
 
-/// Whether a JVM answered so many more requests in some windows than in others that what its threads
-/// did else there is that.
+/// Whether a JVM answered so many more requests in some windows than in others that what its
+/// threads did else there is that.
 pub(super) fn answered_more(
     recording: &Recording,
     jvms: &[ProcessId],

@@ -3,7 +3,7 @@
 use fathom_recording::{Recording, Series};
 
 use super::dips::{self, Found};
-use super::lost_progress;
+use super::lost::lost_progress;
 use super::progress::Progress;
 use crate::facts::{Value, windows as words};
 use crate::{Fact, Window};

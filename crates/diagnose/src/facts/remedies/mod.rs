@@ -9,6 +9,7 @@ mod growth;
 mod heap;
 mod jit;
 mod machine;
+mod mechanisms;
 mod network;
 mod stops;
 mod threads;
@@ -17,6 +18,7 @@ pub(crate) use growth::*;
 pub(crate) use heap::*;
 pub(crate) use jit::*;
 pub(crate) use machine::*;
+pub(crate) use mechanisms::*;
 pub(crate) use network::*;
 pub(crate) use stops::*;
 pub(crate) use threads::*;
@@ -63,7 +65,7 @@ macro_rules! remedies {
 use remedies;
 
 /// All of them, by subject.
-pub(super) fn catalogue() -> [super::Subject; 7] {
+pub(super) fn catalogue() -> [super::Subject; 8] {
     [
         ("Remedies: the heap", heap::ALL),
         ("Remedies: stops of the JVM", stops::ALL),
@@ -72,5 +74,6 @@ pub(super) fn catalogue() -> [super::Subject; 7] {
         ("Remedies: threads and locks", threads::ALL),
         ("Remedies: the network", network::ALL),
         ("Remedies: what grew", growth::ALL),
+        ("Remedies: what running time is spent on", mechanisms::ALL),
     ]
 }

@@ -1,0 +1,27 @@
+//! What running time that grew is spent on, by the frames that it lies below.
+
+super::metrics! {
+    TLS = "mechanism-tls-handshakes", "in TLS handshakes";
+    EXCEPTIONS = "mechanism-exceptions", "filling in stack traces of exceptions";
+    STACK_WALKS = "mechanism-stack-walks", "walking stacks";
+    PAGE_FAULTS = "mechanism-page-faults", "in page faults";
+    UNMAPPING = "mechanism-unmapping", "giving memory back to the kernel";
+    CLASS_LOADING = "mechanism-class-loading", "loading and defining classes";
+    LINKING = "mechanism-linking", "linking lambdas, method handles and concatenations of strings";
+    REGEX_COMPILE = "mechanism-regex-compile", "compiling regular expressions";
+    REGEX = "mechanism-regex", "matching regular expressions";
+    COMPRESSION = "mechanism-compression", "compressing and uncompressing";
+    SERIALISATION = "mechanism-serialisation", "in Java serialisation";
+    XML = "mechanism-xml", "parsing and writing XML";
+    COLLISIONS = "mechanism-collisions", "searching buckets of hash maps in which keys collide";
+    LIST_SEARCH = "mechanism-list-search", "searching lists element by element";
+    COPY_ON_WRITE = "mechanism-copy-on-write", "copying the arrays of copy-on-write collections";
+    SORTING = "mechanism-sorting", "sorting";
+    BIG_NUMBERS = "mechanism-big-numbers", "in arithmetic of arbitrary precision";
+    CRYPTOGRAPHY = "mechanism-cryptography", "in ciphers, digests and signatures";
+    RANDOM = "mechanism-secure-random", "drawing random numbers for cryptography";
+    DATES = "mechanism-dates", "parsing and formatting dates";
+    FORMATTING = "mechanism-formatting", "formatting text";
+    REFLECTION = "mechanism-reflection", "looking up members of classes by reflection";
+    LOGGING = "mechanism-logging", "logging";
+}

@@ -1,0 +1,37 @@
+//! What helps where running time that grew is spent on something well known.
+
+super::remedies! {
+    KEEP_TLS = "remedy-keep-tls",
+        "keep connections alive and reuse them, and let clients resume sessions (session tickets, a session cache that is large enough and shared by the servers behind a balancer): each new TLS connection costs a full handshake otherwise",
+        "any JDK", "";
+    FEWER_EXCEPTIONS = "remedy-fewer-exceptions",
+        "throw fewer exceptions on the common way, or ones without a stack trace (the constructor of Throwable with writableStackTrace = false)",
+        "JDK 7 and later", "who catches one no longer sees where it came from";
+    FEWER_STACK_WALKS = "remedy-fewer-stack-walks",
+        "leave the caller's class and line out of log patterns (%C, %M, %L, %F, %l), and take stack traces less often",
+        "any JDK", "logs no longer say where they come from";
+    KEEP_MAPPED = "remedy-keep-mapped",
+        "keep memory mapped and reuse it instead of mapping or allocating it anew for each operation; huge pages make faults fewer (-XX:+UseTransparentHugePages for the heap)",
+        "any JDK", "what is kept takes memory";
+    LOAD_ONCE = "remedy-load-once",
+        "load, define and generate classes once: keep class loaders, compiled expressions, templates and proxies instead of making them for each operation",
+        "any JDK", "";
+    COMPILE_PATTERN_ONCE = "remedy-compile-pattern-once",
+        "keep compiled patterns in constants: String.split, matches and replaceAll compile theirs at each call",
+        "any JDK", "";
+    SIMPLER_PATTERN = "remedy-simpler-pattern",
+        "look at the pattern and the text that it is matched to: nested repetitions such as (\\w+\\s?)+ try exponentially many ways where a text does not match; possessive quantifiers or atomic groups end that, and so does a limit on the text's length",
+        "any JDK", "";
+    INDEX_INSTEAD = "remedy-index-instead",
+        "keep what is searched in a map or set by its key: a list is searched from its beginning, for longer the longer it is",
+        "any JDK", "a map takes more memory";
+    BETTER_HASH = "remedy-better-hash",
+        "look at hashCode() of the keys: many that share one value end in one bucket",
+        "any JDK", "";
+    WRITE_SELDOM = "remedy-write-seldom",
+        "copy-on-write collections suit what is hardly ever written: each write copies all of it",
+        "any JDK", "";
+    LOG_LESS = "remedy-log-less",
+        "log less on this way (levels, samples), with deferred arguments, and by an asynchronous appender",
+        "any JDK", "what is not logged is missed later";
+}
