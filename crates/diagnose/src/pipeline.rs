@@ -134,6 +134,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let Judged { case, windows, merged, left } = judged;
     let Merged { mut findings, mut ruled_out, mut blind_spots } = merged;
     merge::limit_shares(&mut findings);
+    growth::begun::add(&case, &mut findings);
     let ledger = ledger::ledger(recording, known.stacks(), &jvms, &case.slow, &case.base, &case.loss);
     // A finding of the collector's speaks for itself.
     if findings.iter().all(|finding| finding.layer != Layer::Gc) {

@@ -19,6 +19,7 @@
 
 mod answers;
 mod attributed;
+pub(crate) mod begun;
 mod below;
 pub(crate) mod busy_pools;
 pub(crate) mod busy_stage;

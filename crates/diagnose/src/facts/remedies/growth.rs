@@ -34,6 +34,9 @@ super::remedies! {
     FEWER_HANDSHAKES = "remedy-fewer-handshakes",
         "make fewer of these operations: each asks every thread of the JVM, and who asks waits for all. Closing a shared Arena (Arena.ofShared) is one: close one for many uses, or use Arena.ofConfined or ofAuto; so are stack traces of other threads",
         "JDK 10 and later", "memory is held for longer";
+    END_THREADS = "remedy-end-threads",
+        "find what starts the threads {value}-# (fathom flame --kind thread.start shows from where), and make one pool, timer or client for all operations, or shut each down when it is no longer needed",
+        "any JDK", "";
     WHY_THREADS_ENDED = "remedy-why-threads-ended",
         "find out why [{value}|threads of this pool] ended: an exception that leaves run() ends its thread (catch it there, and set an UncaughtExceptionHandler that logs)",
         "any JDK", "";
