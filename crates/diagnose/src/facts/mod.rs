@@ -11,6 +11,7 @@ mod sentence;
 mod statement;
 mod value;
 
+pub(crate) mod account;
 pub(crate) mod checks;
 pub(crate) mod compile;
 pub(crate) mod cpu;
@@ -19,6 +20,7 @@ pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod headlines;
 pub(crate) mod judged;
+pub(crate) mod links;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod meanings;
@@ -186,6 +188,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("Culprits", culprits::ALL),
         ("What findings mean", meanings::ALL),
         ("Why a finding is as sure as it is", reasons::ALL),
+        ("The account of the loss", account::ALL),
         ("How to see that it helped", checks::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
@@ -193,6 +196,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("CPUs", cpu::ALL),
         ("Waits", waits::ALL),
         ("Locks", locks::ALL),
+        ("Links of chains", links::ALL),
         ("Writes of the log", written::ALL),
         ("Page faults", faults::ALL),
         ("What grew", growth::ALL),
