@@ -15,7 +15,7 @@ GRADES = ("right", "named", "wrong", "silent")
 
 def parts(verdict):
     """The parts of the work that the headline names, as findings."""
-    return [{"rule": "", "title": {"text": part["what"]}, "culprit": {"text": ""}} for part in verdict["seen"]["largest"]]
+    return [{"rule": "", "title": part["what"], "culprit": {"text": ""}} for part in verdict["seen"]["largest"]]
 
 
 def grade(case, verdict):

@@ -37,8 +37,9 @@ def links(chain):
     def walk(some, carried):
         for link in some:
             share = carried * min(link["share"], 1)
-            if link["thread"] is not None and share >= LINK_SHARE:
-                yield " | ".join([link["thread"], link["what"], *link["stack"][:STACK_DEPTH]])
+            who = "its holders, in turn" if link["kind"] == "holders" else link["thread"]
+            if who is not None and share >= LINK_SHARE:
+                yield " | ".join([who, link["what"]["text"], *link["stack"][:STACK_DEPTH]])
                 yield from walk(link["next"], share)
     return list(walk(chain["links"], 1.0)) if chain else []
 

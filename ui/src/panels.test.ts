@@ -46,7 +46,11 @@ function lane(spans: [number, number, number, number][]): SpanLane {
 
 describe("the panels", () => {
   const nothing = {
-    diagnosis: { ruled_out: [], blind_spots: [], inputs: [], ledger: [] },
+    // Every list of a diagnosis: a panel may look at any of them.
+    diagnosis: {
+      ...{ recordings: [], inputs: [], marks: [], account: [], ledger: [], findings: [] },
+      ...{ ruled_out: [], blind_spots: [], warnings: [], windows: { slow: [], base: [], how: [] } },
+    },
     lanes: { groups: [], counted: [], ledger: null },
     samples: { kinds: [], threads: [] },
   };

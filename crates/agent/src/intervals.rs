@@ -69,6 +69,7 @@ impl Making {
                 (false, hz) => format!("{hz} samples per second per CPU"),
             };
             self.note(Unseen {
+                scope: None,
                 what: format!(
                     "CPU samples at the requested rate: {before} a second before, {now} from then on"
                 ),
@@ -117,6 +118,7 @@ impl Making {
             };
             let why = format!("the agent keeps its limits: {why}");
             notes.push(Unseen {
+                scope: None,
                 what,
                 why,
                 remedy: "raise --max-cpu or --max-memory, or ask for less".into(),
@@ -125,6 +127,7 @@ impl Making {
         let dropped = self.spool.fill().dropped;
         if dropped > 0 {
             notes.push(Unseen {
+                scope: None,
                 what: format!(
                     "{} recordings of this host, since its spool was made",
                     quantity::count(dropped as f64)
@@ -268,6 +271,7 @@ impl Intervals {
         if drift_ns.abs() >= STEP_NS && !self.ends {
             self.ends = true;
             self.making.note(Unseen {
+                scope: None,
                 what: "a short time while everything was attached again".into(),
                 why: format!("the wall clock was set by {:.1} s", drift_ns as f64 / 1e9),
                 remedy: String::new(),

@@ -139,6 +139,7 @@ impl Writer {
     fn closed(&self) -> Vec<Unseen> {
         let closed = self.filter.closed();
         let one = |(pid, owner): &(i32, Option<u32>)| Unseen {
+            scope: None,
             what: format!("the JVM {pid}"),
             why: match owner {
                 Some(uid) => {
@@ -251,7 +252,12 @@ mod tests {
 
     #[test]
     fn an_interval_in_which_nothing_was_attached_says_why_and_has_the_agents_numbers() {
-        let note = Unseen { what: "everything".into(), why: "it was paused".into(), remedy: String::new() };
+        let note = Unseen {
+            scope: None,
+            what: "everything".into(),
+            why: "it was paused".into(),
+            remedy: String::new(),
+        };
         let interval = Interval {
             within_ns: (1_000, 2_000),
             excerpt: None,

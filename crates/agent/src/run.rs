@@ -149,6 +149,7 @@ impl AtWork<'_> {
                     making.cannot = Some(why.clone());
                     making.say_state(Some(&why));
                     making.happened.push(Unseen {
+                        scope: None,
                         what: "everything".into(),
                         why,
                         remedy: "`fathom check` lists what is missing; docs/agent.md what the agent needs"

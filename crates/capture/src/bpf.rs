@@ -31,7 +31,7 @@ pub(crate) fn unavailable(what: &str, step: &str, error: &libbpf_rs::Error) -> U
         _ => "a kernel from 5.17 on with BTF; `fathom check` lists what is missing",
     };
     let why = format!("{step} its eBPF program failed: {error:#}");
-    Unavailable { what: what.to_owned(), why, remedy: remedy.to_owned() }
+    Unavailable { scope: None, what: what.to_owned(), why, remedy: remedy.to_owned() }
 }
 
 /// What helps where a probe on a function of a library could not be attached, by the rights of this

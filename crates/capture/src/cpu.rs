@@ -163,6 +163,7 @@ impl Collector for Cpu {
     fn start(&mut self, cx: &mut Context<'_>) -> Result<(), Unavailable> {
         let all = matches!(cx.targets.selection(), Selection::All);
         let unwinder = cx.services.unwinder().cloned().ok_or_else(|| Unavailable {
+            scope: None,
             what: "CPU samples".into(),
             why: "the tables that stacks are walked by could not be made".into(),
             remedy: "`fathom check` lists what is missing".into(),

@@ -67,6 +67,7 @@ impl CpuEvent {
         let none = [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV];
         if self == Self::Cycles && error.raw_os_error().is_some_and(|code| none.contains(&code)) {
             return Unavailable {
+                scope: None,
                 what: "CPU samples by hardware cycles".into(),
                 why: "this machine counts none, as most virtual machines".into(),
                 remedy: "record with --event cpu-clock (the default)".into(),
@@ -82,6 +83,7 @@ impl CpuEvent {
             _ => "run fathom as root, or lower kernel.perf_event_paranoid".to_owned(),
         };
         Unavailable {
+            scope: None,
             what: "CPU samples".into(),
             why: format!("perf_event_open of {} for CPU {cpu}: {error}", self.name()),
             remedy,

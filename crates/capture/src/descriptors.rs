@@ -44,6 +44,7 @@ fn is_for_want(error: &io::Error) -> bool {
 fn unavailable() -> Unavailable {
     let may_open = getrlimit(Resource::Nofile).maximum.map_or_else(String::new, |most| format!(" {most}"));
     Unavailable {
+        scope: None,
         what: "what is recorded".into(),
         why: format!("fathom has no file descriptors left (it may open{may_open})"),
         remedy: "raise the limit (ulimit -n 8192, LimitNOFILE= of a unit), or record less (--without, -p)"

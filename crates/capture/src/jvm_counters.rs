@@ -165,6 +165,7 @@ impl Collector for JvmCounters {
 
 fn unpublished(pid: i32) -> Unavailable {
     Unavailable {
+        scope: None,
         what: format!("counters of the JVM (pid {pid})"),
         why: "it publishes none: it runs with -XX:-UsePerfData or -XX:+PerfDisableSharedMem".into(),
         remedy: "leave that flag out".into(),

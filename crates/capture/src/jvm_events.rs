@@ -106,6 +106,7 @@ impl JvmEvents {
         let slot = (0..MAX_SLOTS as u32).map(|i| (self.next_slot + i) % MAX_SLOTS as u32);
         let Some(slot) = slot.into_iter().find(|slot| !self.jvms.contains_key(slot)) else {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("events of further JVMs (pid {} and later ones)", target.pid),
                 why: format!("{MAX_SLOTS} are followed already"),
                 remedy: "record fewer at a time: -p PID or --name RE".into(),
@@ -140,6 +141,7 @@ impl JvmEvents {
         for (what, why) in refused {
             let name = cx.sink.process_mut(target.process).name.clone();
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("{what} of {name} (pid {})", target.pid),
                 why,
                 remedy: remedy_of_uprobe().unwrap_or_default().into(),
@@ -147,7 +149,7 @@ impl JvmEvents {
         }
         if !missing.is_empty() {
             let name = cx.sink.process_mut(target.process).name.clone();
-            cx.unseen(Unavailable {
+            cx.unseen(Unavailable { scope: None,
                 what: format!("{} of {name} (pid {})", missing.join(", "), target.pid),
                 why: format!("its libjvm has no such probes, or they cannot be attached ({why})"),
                 remedy: "a GC log: -Xlog:gc*,safepoint:file=gc.log (JDK 8: -Xloggc:gc.log); or a JDK built with --enable-dtrace (Temurin, \
@@ -184,6 +186,7 @@ impl JvmEvents {
             } else if Instant::now() >= until {
                 jvm.causes_until = None;
                 cx.unseen(Unavailable {
+                    scope: None,
                     what: format!("causes of collections of pid {pid}"),
                     why: "the JVM does not publish its counters".into(),
                     remedy:
@@ -226,6 +229,7 @@ impl JvmEvents {
         for (slot, jvm) in &mut self.jvms {
             if let Some(why) = jvm.functions.as_mut().and_then(Names::take_failure) {
                 cx.unseen(Unavailable {
+                    scope: None,
                     what: format!("compilations and classes of pid {}", jvm.target.pid),
                     why,
                     remedy: "a JIT log: -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation".into(),
@@ -319,6 +323,7 @@ fn stand_in(
 
 fn too_many(group: &Group, pid: i32, per_s: f64, pause: Duration) -> Unavailable {
     Unavailable {
+        scope: None,
         what: format!("{} of pid {pid}, for part of the time", group.what),
         why: format!(
             "there were {} a second, and each hit of a probe costs microseconds: taken off for {} s, and longer \

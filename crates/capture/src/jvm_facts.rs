@@ -97,6 +97,7 @@ fn foreign(pid: i32, kind: &Kind) -> Option<Unseen> {
         Kind::NativeImage => "a GraalVM native image",
     };
     Some(Unseen {
+        scope: None,
         what: format!("Java frames and JVM events of pid {pid}"),
         why: format!("it is {what}, and fathom reads 64-bit HotSpot only"),
         remedy: "run the service on a HotSpot JDK".into(),

@@ -29,6 +29,7 @@ pub(crate) fn processor(name: &str) -> Result<(), Unavailable> {
         return Ok(());
     }
     Err(Unavailable {
+        scope: None,
         what: "stacks and events through eBPF".into(),
         why: format!("this is {name}, and live recording by eBPF is made for x86-64 only"),
         remedy: "fathom record --engine jfr (the JVM's flight recorder) works here, and so do logs and files"
@@ -48,6 +49,7 @@ pub fn capabilities() -> Result<(), Unavailable> {
         return Ok(());
     }
     Err(Unavailable {
+        scope: None,
         what: "stacks and events through eBPF".into(),
         why: format!("this user has no {}", missing.join(" and no ")),
         remedy: format!("run fathom as root (sudo), or give it the rights: {SETCAP}"),

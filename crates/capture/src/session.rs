@@ -381,6 +381,7 @@ impl Session {
         });
         if foreign > 0 {
             own.unseen.push(Unavailable {
+                scope: None,
                 what: format!("processes that match: {} more", quantity::count(foreign as f64)),
                 why: "this user may not look into them".into(),
                 remedy: "run fathom as root (sudo)".into(),

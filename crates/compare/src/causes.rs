@@ -185,6 +185,7 @@ fn names(of: &Fact) -> Vec<&str> {
     for value in of.values() {
         match value {
             Value::Name(name) => all.extend(words(name)),
+            Value::Category(category) => all.extend(words(category.words())),
             other => all.extend(other.parts().iter().flat_map(names)),
         }
     }

@@ -5,17 +5,16 @@
 //! the loss is time in which JVMs were stopped, the rest is not unknown: it is stops, of which
 //! nothing explains why they take so long.
 
+use crate::facts::{Value, account as facts};
 use crate::growth::Left;
 use crate::rules::yields;
 use crate::waits::Category;
-use crate::{Charge, ChargeKind, Finding, Loss, Measure, quantity};
+use crate::{Charge, ChargeKind, Fact, Finding, Loss, Measure, Statement};
 
 /// Parts of what is left that are named at most.
 const NAMED: usize = 3;
 /// Share of the loss below which a part of what is left is not named.
 const LEAST: f64 = 0.02;
-/// What nothing that was recorded shows.
-const NOT_KNOWN: &str = "not known";
 
 /// Attributes a loss to findings, in their order, and to what is left; empty where no loss was
 /// measured.
@@ -30,7 +29,7 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
     let mut rest_ms = lost_ms;
     let mut charges = Vec::new();
     let mut charge =
-        |to: String, kind: ChargeKind, category: Option<Category>, finding: Option<usize>, ms: f64| {
+        |to: Statement, kind: ChargeKind, category: Option<Category>, finding: Option<usize>, ms: f64| {
             let ms = ms.clamp(0.0, rest_ms);
             if ms > 0.0 {
                 rest_ms -= ms;
@@ -38,31 +37,35 @@ pub(crate) fn of(loss: &Loss, findings: &[Finding], left: &[Left]) -> Vec<Charge
             }
         };
     for (i, finding) in findings.iter().enumerate().filter(|(_, finding)| finding.share.is_some()) {
-        charge(finding.culprit.to_string(), ChargeKind::Finding, None, Some(i), finding.cost_ms);
+        charge(finding.culprit.clone(), ChargeKind::Finding, None, Some(i), finding.cost_ms);
     }
     let named = left.iter().filter(|part| part.share >= LEAST).take(NAMED).count();
     for part in &left[..named.min(left.len())] {
-        charge(part.what.clone(), ChargeKind::Grew, Some(part.category), None, part.share * lost_ms);
+        charge(part.what.clone().into(), ChargeKind::Grew, Some(part.category), None, part.share * lost_ms);
     }
     let more = &left[named.min(left.len())..];
     if !more.is_empty() {
         let share: f64 = more.iter().map(|part| part.share).sum();
-        let parts = quantity::plural(more.len(), "smaller part", "smaller parts");
-        charge(parts, ChargeKind::SmallerParts, None, None, share * lost_ms);
+        charge(
+            facts::SMALLER.is(Value::count(more.len())).into(),
+            ChargeKind::SmallerParts,
+            None,
+            None,
+            share * lost_ms,
+        );
     }
     let (rest, kind) = match loss.measure {
         Some(Measure::Stops) => (of_stops(findings), ChargeKind::OtherStops),
-        _ => (NOT_KNOWN.into(), ChargeKind::NotKnown),
+        _ => (facts::NOT_KNOWN.fact(), ChargeKind::NotKnown),
     };
-    charge(rest, kind, None, None, f64::INFINITY);
+    charge(rest.into(), kind, None, None, f64::INFINITY);
     charges
 }
 
 /// What is left of a loss that is stops; which finding lists them, where one does.
-fn of_stops(findings: &[Finding]) -> String {
+fn of_stops(findings: &[Finding]) -> Fact {
     let listed = findings.iter().position(|finding| finding.share.is_none() && yields(finding.rule));
-    let listed = listed.map_or(String::new(), |i| format!("; finding {} lists them", i + 1));
-    format!("why the other stops take so long{listed}")
+    facts::OTHER_STOPS.fact().with("finding", listed.map(|i| Value::count(i + 1)))
 }
 
 #[cfg(test)]
@@ -87,8 +90,8 @@ mod tests {
     }
 
     fn left(shares: &[f64]) -> Vec<Left> {
-        let part =
-            |share: &f64| Left { category: Category::Monitor, what: format!("{share}"), share: *share };
+        let what = |share: &f64| crate::facts::growth::DOING.is(Value::name(format!("{share}")));
+        let part = |share: &f64| Left { category: Category::Monitor, what: what(share), share: *share };
         shares.iter().map(part).collect()
     }
 
@@ -97,10 +100,18 @@ mod tests {
         let loss = Loss { lost_ms: 1_000.0, ..Loss::default() };
         let charges =
             of(&loss, &findings(&[(600.0, true), (900.0, false)]), &left(&[0.3, 0.02, 0.02, 0.01, 0.01]));
-        let rows: Vec<_> = charges.iter().map(|c| (c.to.as_str(), c.finding, c.ms.round())).collect();
+        let rows: Vec<_> =
+            charges.iter().map(|c| (c.to.fact().shows("value"), c.finding, c.ms.round())).collect();
         let named = [("0.3", None, 300.0), ("0.02", None, 20.0), ("0.02", None, 20.0)];
-        let rest = [("2 smaller parts", None, 20.0), (NOT_KNOWN, None, 40.0)];
-        assert_eq!(rows, [&[("", Some(0), 600.0)], &named[..], &rest[..]].concat());
+        let rest = [("2", None, 20.0), ("", None, 40.0)];
+        let expected = [&[("", Some(0), 600.0)], &named[..], &rest[..]].concat();
+        assert_eq!(
+            rows,
+            expected
+                .into_iter()
+                .map(|(value, finding, ms)| (value.to_owned(), finding, ms))
+                .collect::<Vec<_>>()
+        );
         let ids: Vec<_> = charges.iter().map(|c| (c.kind, c.category)).collect();
         let (grew, monitor) = (ChargeKind::Grew, Some(Category::Monitor));
         let rest = [(ChargeKind::SmallerParts, None), (ChargeKind::NotKnown, None)];
@@ -114,10 +125,11 @@ mod tests {
         let mut both = findings(&[(900.0, false), (100.0, true)]);
         let rest =
             |findings: &[Finding]| of(&loss, findings, &[]).pop().map(|c| (c.to, c.finding, c.ms.round()));
-        let words = "why the other stops take so long";
-        assert_eq!(rest(&both), Some((words.to_owned(), None, 900.0)));
+        let stops = facts::OTHER_STOPS.fact();
+        assert_eq!(rest(&both), Some((stops.clone().into(), None, 900.0)));
         both[0].rule = "jvm-stopped";
-        assert_eq!(rest(&both), Some((format!("{words}; finding 1 lists them"), None, 900.0)));
+        let listed = stops.with("finding", Value::count(1));
+        assert_eq!(rest(&both), Some((listed.into(), None, 900.0)));
     }
 
     proptest! {

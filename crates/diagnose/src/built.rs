@@ -6,6 +6,7 @@ use fathom_recording::{
     Source, SourceId, SpanId, SpanRow, StackId,
 };
 
+use crate::facts::{Value, links};
 use crate::known::Known;
 use crate::{Case, Judgement, Loss, Rule, Window};
 
@@ -265,11 +266,16 @@ fn interval(at_s: f64, ms: f64) -> (i64, i64) {
     (t0_ns, t0_ns + (ms * 1e6).round() as i64)
 }
 
+/// Time that a thread spent under a category in a method, as chains have it.
+pub fn spent_in(category: crate::Category, place: &str) -> crate::Fact {
+    links::SPENT.is(Value::Category(category)).with("place", Value::named(place))
+}
+
 /// What the holders of a lock did by its finding, with the shares in whole per cent.
-pub fn did_by_holders(finding: &crate::Finding) -> Vec<(String, f64)> {
+pub fn did_by_holders(finding: &crate::Finding) -> Vec<(crate::Fact, f64)> {
     let did = finding.fact(&crate::facts::locks::HOLDERS).detail("did").unwrap().parts();
     let share = |part: &crate::Fact| (part.number("value").unwrap() * 100.0).round() / 100.0;
-    did.iter().map(|part| (part.name("what").unwrap().to_owned(), share(part))).collect()
+    did.iter().map(|part| (part.detail("what").unwrap().parts()[0].clone(), share(part))).collect()
 }
 
 /// A case that looks at a whole run, without a series to measure a loss on.

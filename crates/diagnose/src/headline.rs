@@ -8,9 +8,8 @@ use fathom_recording::vocabulary::source;
 use crate::facts::{Metric, Unit, Value, headlines as words};
 use crate::limits::cost_little;
 use crate::rules::yields;
-use crate::seen::APPLICATION;
 use crate::windows::Chosen;
-use crate::{Confidence, Diagnosis, Fact, Finding, Part, Sight, Status, Window, quantity};
+use crate::{Confidence, Diagnosis, Fact, Finding, Part, PartOf, Sight, Status, Window, quantity};
 
 /// Windows named in the sentence.
 const NAMED: usize = 2;
@@ -120,13 +119,14 @@ fn input(diagnosis: &Diagnosis) -> &'static str {
 /// The largest parts of the time: stops of JVMs, then what application threads did.
 fn parts(diagnosis: &Diagnosis) -> Option<Value> {
     let largest = diagnosis.seen.largest.iter();
-    let (threads, stops): (Vec<&Part>, Vec<&Part>) = largest.partition(|part| part.of == APPLICATION);
+    let (threads, stops): (Vec<&Part>, Vec<&Part>) =
+        largest.partition(|part| part.of == PartOf::ApplicationThreads);
     let part = |metric: &'static Metric, part: &Part| {
-        metric.is(Value::share(part.share)).with("what", Value::name(&part.what))
+        metric.is(Value::share(part.share)).with("what", Value::from(&part.what))
     };
     let stop = |stop: &&Part| {
         let stops = part(&words::PART_STOPS, stop).with("process", Value::name(&stop.process));
-        stops.with("detail", Value::named(&stop.detail))
+        stops.with("details", details(stop))
     };
     let mut parts: Vec<Fact> = stops.iter().map(stop).collect();
     if let Some(first) = threads.first() {
@@ -134,10 +134,16 @@ fn parts(diagnosis: &Diagnosis) -> Option<Value> {
         let one = |of: &&Part| part(&words::PART, of).over(of.base_share.map(Value::share));
         let whole = words::PART_THREADS.is(Value::ms(whole_ms)).with("process", Value::named(&first.process));
         parts.push(whole.with("parts", Value::list(threads.iter().map(one))));
-        let detail = threads.iter().find_map(|part| Value::named(&part.detail));
-        parts.extend(detail.map(|detail| words::PART_DETAIL.is(detail)));
+        let known = threads.iter().find_map(|part| details(part));
+        parts.extend(known.map(|known| words::PART_DETAIL.fact().with("details", known)));
     }
     (!parts.is_empty()).then(|| Value::list(parts))
+}
+
+/// What a part of the time was in particular, where that is known.
+fn details(part: &Part) -> Option<Value> {
+    let known = part.details.iter().map(|one| one.fact().clone());
+    (!part.details.is_empty()).then(|| Value::list(known))
 }
 
 fn found(diagnosis: &Diagnosis, finding: &Finding, whole_run: bool) -> Fact {

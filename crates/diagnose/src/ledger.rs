@@ -111,6 +111,7 @@ impl RowBasis<'_> {
             recording: self.recording(),
             pid: self.pid,
             category_id: category,
+            compiler: None,
             category: category.words().to_owned(),
             in_sum: true,
             slow_ms: None,
@@ -129,6 +130,7 @@ impl RowBasis<'_> {
             recording: self.recording(),
             pid: self.pid,
             category_id: category,
+            compiler: None,
             category: category.words().to_owned(),
             in_sum,
             slow_ms: known(slow_ms, self.slow),
@@ -165,7 +167,8 @@ fn compilers(recording: &Recording, jvm: ProcessId, basis: &RowBasis<'_>) -> Vec
     let row = |(compiler, (slow, base)): (&str, (f64, f64))| {
         let row = basis.figures(LedgerCategory::Compilers, false, slow, base);
         let named = format!("{}: {}", row.category, compiler.to_uppercase());
-        LedgerRow { category: if compiler.is_empty() { row.category } else { named }, ..row }
+        let category = if compiler.is_empty() { row.category } else { named };
+        LedgerRow { compiler: Some(compiler.to_owned()).filter(|c| !c.is_empty()), category, ..row }
     };
     busy.into_iter().map(row).collect()
 }
@@ -197,8 +200,8 @@ mod tests {
         ledger(&recording, &ByStack::by_frames(&recording), &[jvm], slow, base, &Loss::default())
     }
 
-    fn slow_ms(rows: &[LedgerRow], category: &str) -> Option<f64> {
-        rows.iter().find(|r| r.category == category)?.slow_ms
+    fn slow_ms(rows: &[LedgerRow], category: LedgerCategory) -> Option<f64> {
+        rows.iter().find(|r| r.category_id == category)?.slow_ms
     }
 
     /// Any pauses and safepoints, nested, overlapping, outside of the windows.
@@ -236,11 +239,11 @@ mod tests {
         built.span(kind::SAFEPOINT, "G1CollectForAllocation", 10.0, 130.0, &figures, &[]);
         built.span(kind::SAFEPOINT, "ThreadDump", 11.0, 40.0, &[(figure::REACH_NS, 10e6)], &[]);
         let rows = rows(built, &[window(10, 20)], &[]);
-        let figures = ["stopped: GC", "stopped: time to safepoint", "stopped: leaving a safepoint"];
+        let figures = [STOPPED[0], STOPPED[1], STOPPED[2]];
         assert_eq!(figures.map(|h| slow_ms(&rows, h)), [Some(105.0), Some(30.0), Some(5.0)]);
-        assert_eq!(slow_ms(&rows, "stopped: other VM operations"), Some(30.0));
-        assert_eq!(slow_ms(&rows, "not stopped"), Some(9_830.0));
-        assert_eq!(rows.iter().find(|r| r.category == "stopped: GC").map(|r| r.base_ms), Some(None));
+        assert_eq!(slow_ms(&rows, LedgerCategory::Stopped), Some(30.0));
+        assert_eq!(slow_ms(&rows, LedgerCategory::NotStopped), Some(9_830.0));
+        assert_eq!(rows.iter().find(|r| r.category_id == STOPPED[0]).map(|r| r.base_ms), Some(None));
     }
 
     #[test]
@@ -248,9 +251,9 @@ mod tests {
         let mut built = Built::jvm("17", "G1", 15.0);
         built.pause("Pause Young (Normal)", "", 12.0, 100.0, &[]);
         let rows = rows(built, &[window(10, 20)], &[]);
-        assert_eq!(slow_ms(&rows, "unknown"), Some(5_000.0));
-        assert_eq!(slow_ms(&rows, "stopped: other VM operations"), None);
-        assert_eq!(slow_ms(&rows, "not stopped"), Some(4_900.0));
+        assert_eq!(slow_ms(&rows, LedgerCategory::Unknown), Some(5_000.0));
+        assert_eq!(slow_ms(&rows, LedgerCategory::Stopped), None);
+        assert_eq!(slow_ms(&rows, LedgerCategory::NotStopped), Some(4_900.0));
     }
 
     #[test]
@@ -261,7 +264,8 @@ mod tests {
             assert!(id.index() > 0);
         }
         let rows = rows(built, &[window(10, 20)], &[]);
-        let busy: Vec<_> = rows.iter().filter(|r| r.category.starts_with("compiler")).collect();
+        let busy: Vec<_> = rows.iter().filter(|r| r.category_id == LedgerCategory::Compilers).collect();
         assert_eq!((busy.len(), busy[0].slow_ms, busy[0].in_sum), (1, Some(12_000.0), false));
+        assert_eq!(busy[0].compiler, None, "the log does not say which");
     }
 }

@@ -20,6 +20,8 @@ pub struct LedgerRow {
     pub pid: Option<i64>,
     /// What it is of.
     pub category_id: LedgerCategory,
+    /// Of compilers: which, "c1" or "c2", where the log says it.
+    pub compiler: Option<String>,
     /// The same in words: "stopped: GC", "stopped: other VM operations", "stopped: time to
     /// safepoint", "not stopped", "compiler threads busy: C2", "unknown".
     pub category: String,

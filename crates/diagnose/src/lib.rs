@@ -9,6 +9,7 @@ mod built;
 mod burden;
 mod case;
 pub mod chain;
+mod charge;
 pub mod collections;
 mod confidence;
 pub mod facts;
@@ -52,6 +53,7 @@ mod windows;
 mod written_back;
 
 pub use case::{Case, Rates};
+pub use charge::{Charge, ChargeKind};
 pub use facts::{Evidence, Fact, Origin, Remedy, Statement};
 pub use fathom_recording::quantity;
 pub use ledger_row::{LedgerCategory, LedgerRow};

@@ -6,13 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{ProcessId, Recording};
 
+use crate::facts::{Value, headlines};
 use crate::growth::{busy_pools, held, work};
 use crate::intervals::Intervals;
 use crate::sight::Sights;
 use crate::stops::name_of;
 use crate::thread_ledger::{By, GroupLedger, operations};
 use crate::waits::Category;
-use crate::{Case, LedgerCategory, LedgerRow, MATTERS_SHARE, Part, Sight, Sighted, Window};
+use crate::{
+    Case, Fact, LedgerCategory, LedgerRow, MATTERS_SHARE, Part, PartOf, Sight, Sighted, Statement, Window,
+};
 
 /// Parts that are named at most.
 const NAMED: usize = 4;
@@ -24,8 +27,6 @@ pub(crate) const APPLICATION: &str = "application threads";
 /// A thread that sleeps for as much of its time, in the slow windows and in the baseline, wakes up
 /// at intervals of its own: no operation waits for it.
 const TIMER: f64 = 0.9;
-/// All running time as one part: which layer it is, samples say, and often there are few.
-const RUNNING: &str = "running";
 
 /// What is covered of the slow windows, by sight.
 pub(crate) fn sights(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]) -> Vec<Sighted> {
@@ -96,40 +97,42 @@ fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
     let by_gc = row.category_id == LedgerCategory::StoppedByGc;
     (grown >= MATTERS_SHARE).then(|| Part {
         process: row.process.clone(),
-        of: "the JVM",
+        of: PartOf::Jvm,
         category,
-        what: row.category.clone(),
+        what: stopped(row.category_id, category).into(),
         ms,
         share,
         base_share: row.base_share,
         per_operation_ms: None,
         base_per_operation_ms: None,
-        detail: stops_in_words(case.recording, row.process_id, by_gc, &case.slow),
+        details: stops_by_name(case.recording, row.process_id, by_gc, &case.slow),
     })
 }
 
 /// The stops of a process in some windows by name and cause, the longest in all first: "2 × Pause
 /// Young (Normal), G1 Humongous Allocation".
-fn stops_in_words(
+fn stops_by_name(
     recording: &Recording,
     process: Option<ProcessId>,
     by_gc: bool,
     windows: &[Window],
-) -> String {
+) -> Vec<Statement> {
     let kind = if by_gc { kind::GC_PAUSE } else { kind::SAFEPOINT };
-    let mut named: BTreeMap<String, (usize, i64)> = BTreeMap::new();
+    let mut named: BTreeMap<(&str, Option<&str>), (usize, i64)> = BTreeMap::new();
     for span in recording.spans_of(kind) {
         let within: i64 = windows.iter().map(|w| span.overlap_ns(w.from_ns, w.to_ns)).sum();
         if Some(span.process()) == process && within > 0 {
-            let cause = span.label(label::CAUSE).map_or(String::new(), |cause| format!(", {cause}"));
-            let sum = named.entry(format!("{}{cause}", name_of(&span))).or_default();
+            let sum = named.entry((name_of(&span), span.label(label::CAUSE))).or_default();
             *sum = (sum.0 + 1, sum.1.saturating_add(within));
         }
     }
     let mut named: Vec<_> = named.into_iter().collect();
     named.sort_by_key(|(_, (_, ns))| std::cmp::Reverse(*ns));
-    let one = |(name, (times, _)): &(String, (usize, i64))| format!("{times} × {name}");
-    named.iter().take(2).map(one).collect::<Vec<_>>().join("; ")
+    let one = |((name, cause), (times, _)): ((&str, Option<&str>), (usize, i64))| {
+        let stops = headlines::STOPS_NAMED.is(Value::count(times)).with("name", Value::name(name));
+        stops.with("cause", cause.map(Value::name)).into()
+    };
+    named.into_iter().take(2).map(one).collect()
 }
 
 /// What application threads did, without what is left out: of the process in which most grew.
@@ -166,15 +169,15 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
         let usual_ms = |category: &Category| usual.and_then(|u| u.get(category)).copied().unwrap_or(0.0);
         let part = |(category, ms): (&Category, &f64)| Part {
             process: process.clone(),
-            of: APPLICATION,
+            of: PartOf::ApplicationThreads,
             category: *category,
-            what: words(*category),
+            what: spent_on(*category).into(),
             ms: *ms,
             share: if whole > 0.0 { ms / whole } else { 0.0 },
             base_share: (usual_whole > 0.0).then(|| usual_ms(category) / usual_whole),
             per_operation_ms: done.map(|done| ms / done),
             base_per_operation_ms: usually_done.map(|done| usual_ms(category) / done),
-            detail: String::new(),
+            details: Vec::new(),
         };
         spent.iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
     };
@@ -223,11 +226,11 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
     };
     let of_each = jvms.iter().map(of_jvm).filter(|(.., whole)| *whole > 0.0);
     let Some((jvm, work, whole)) = of_each.max_by(|a, b| a.2.total_cmp(&b.2)) else { return Vec::new() };
-    let about = [busy_pools::in_words(case, jvm, whole), held::in_words(case, jvm, whole)];
-    let mut about = Some(about.into_iter().flatten().collect::<Vec<_>>().join("; "));
+    let about = [busy_pools::always_busy(case, jvm, whole), held::stand(case, jvm, whole)];
+    let mut about = Some(about.into_iter().flatten().map(Statement::from).collect());
     let part = |work: work::Work| Part {
         process: case.recording.process_name(jvm).to_owned(),
-        of: APPLICATION,
+        of: PartOf::ApplicationThreads,
         category: work.category,
         what: work.what,
         ms: work.ms,
@@ -236,7 +239,7 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
         per_operation_ms: None,
         base_per_operation_ms: None,
         // The largest part comes first.
-        detail: about.take().unwrap_or_default(),
+        details: about.take().unwrap_or_default(),
     };
     work.into_iter().map(part).filter(|part| part.share >= MATTERS_SHARE).collect()
 }
@@ -250,10 +253,23 @@ fn longest(windows: &[Window]) -> Vec<Window> {
     windows
 }
 
-fn running_as_one(category: Category) -> Category {
-    if category.is_running() { Category::Running } else { category }
+/// What a stop of the JVM was.
+fn stopped(row: LedgerCategory, category: Category) -> Fact {
+    match row {
+        LedgerCategory::StoppedToLeave => headlines::LEAVING.fact(),
+        _ => headlines::CATEGORY.is(Value::Category(category)),
+    }
 }
 
-fn words(category: Category) -> String {
-    if category.is_running() { RUNNING.to_owned() } else { category.words().to_owned() }
+/// What a part was spent on. All running time is said to be so, whatever its layer.
+fn spent_on(category: Category) -> Fact {
+    match category.is_running() {
+        true => headlines::RUNNING.fact(),
+        false => headlines::CATEGORY.is(Value::Category(category)),
+    }
+}
+
+/// All running time is one part: which layer it is, samples say, and often there are few.
+fn running_as_one(category: Category) -> Category {
+    if category.is_running() { Category::Running } else { category }
 }

@@ -1,4 +1,4 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/6`,
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/7`,
 //! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::chain::{Chain, Stop};
 use crate::ledger_row::LedgerRow;
 use crate::waits::Category;
-use crate::{Evidence, Remedy, Sight, Statement, Window};
+use crate::{Charge, Evidence, Remedy, Sight, Statement, Window};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/6";
+pub const SCHEMA: &str = "fathom.diagnosis/7";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -136,14 +136,13 @@ pub struct Sighted {
 pub struct Part {
     /// The process.
     pub process: String,
-    /// Whose time: "application threads", without the time in which they were idle; "the JVM" for
-    /// stops.
-    pub of: &'static str,
+    /// Whose time.
+    pub of: PartOf,
     /// What it was spent on, as in the ledger of threads; all running time is `running`.
     pub category: Category,
-    /// The same in words, with what is known of it: "blocked: Java monitor", "running", "stopped:
-    /// GC".
-    pub what: String,
+    /// The same with what is known of it: "blocked: Java monitor", "waiting for the network at
+    /// db:5432 in shop.Orders.load", "stopped: GC".
+    pub what: Statement,
     /// Milliseconds in the slow windows, added up over threads.
     pub ms: f64,
     /// As a share of that time.
@@ -157,7 +156,18 @@ pub struct Part {
     /// What it was in particular, where that is known: "2 × Pause Young (Normal), G1 Humongous
     /// Allocation"; of the largest part of the application threads' time, that a pool of threads
     /// always had work.
-    pub detail: String,
+    pub details: Vec<Statement>,
+}
+
+/// Whose time a part is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[serde(rename_all = "kebab-case")]
+pub enum PartOf {
+    /// The application's threads, without the time in which they were idle.
+    ApplicationThreads,
+    /// The JVM, which was stopped.
+    Jvm,
 }
 
 /// One input as it was read.
@@ -277,42 +287,6 @@ pub enum Measure {
     Exchanges,
     /// Time in which JVMs were stopped, where no series of progress was given.
     Stops,
-}
-
-/// A part of the loss, and what it is attributed to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-pub struct Charge {
-    /// The culprit of the finding, a part of the time that grew and that no finding explains, the
-    /// rest of stops, or "not known".
-    pub to: String,
-    /// What kind of charge it is.
-    pub kind: ChargeKind,
-    /// Of a part that grew: on what the time was spent; `None` of the others.
-    pub category: Option<Category>,
-    /// The finding, as a place in `findings`; `None` where none explains it.
-    pub finding: Option<usize>,
-    /// Milliseconds of the loss.
-    pub ms: f64,
-    /// The same as a share of the loss; all charges add up to 1.
-    pub share: f64,
-}
-
-/// What a part of the loss is attributed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
-#[serde(rename_all = "kebab-case")]
-pub enum ChargeKind {
-    /// A finding.
-    Finding,
-    /// A part of the time that grew and that no finding explains.
-    Grew,
-    /// Several such parts that are small.
-    SmallerParts,
-    /// Stops of which nothing explains why they take so long.
-    OtherStops,
-    /// Nothing that was recorded.
-    NotKnown,
 }
 
 /// How sure a finding is. The words are explained in docs/diagnosis.md.

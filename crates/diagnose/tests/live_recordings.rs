@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use fathom_diagnose::chain::Chains;
+use fathom_diagnose::facts::Value;
 use fathom_diagnose::thread_ledger::{By, thread_ledger};
 use fathom_diagnose::{Category, Confidence, Diagnosis, Evidence, Finding, Options, diagnose};
 use fathom_recording::Recording;
@@ -54,7 +55,9 @@ fn a_convoy_is_what_the_holder_of_its_lock_does_with_and_without_the_table() {
         assert_eq!(finding.culprit.fact().name("place"), Some("OrderService.book"));
         assert!(finding.confidence >= Confidence::Likely, "{:?}", finding.why_confidence);
         let did = &fact(finding, "lock-holders").detail("did").unwrap().parts()[0];
-        assert_eq!(did.name("what"), Some("asleep in OrderService.auditTrail"));
+        let what = &did.detail("what").unwrap().parts()[0];
+        assert_eq!(what.named("value"), Some(&Value::Category(Category::Sleep)));
+        assert_eq!(what.name("place"), Some("OrderService.auditTrail"));
         assert!(!with_table || finding.share.unwrap() > 0.9, "{:?}", finding.share);
     }
 }
@@ -68,7 +71,8 @@ fn a_chain_into_a_convoy_leads_to_what_all_holders_did_and_to_methods_of_the_app
     let chain = chains.of_victim(victim, window);
     let lock = chain.links.iter().find(|link| link.category == Some(Category::Monitor)).unwrap();
     let holders = &lock.next[0];
-    assert_eq!(holders.what, "asleep in OrderService.auditTrail", "{lock:#?}");
+    assert_eq!(holders.category, Some(Category::Sleep), "{lock:#?}");
+    assert_eq!(holders.what.fact().name("place"), Some("OrderService.auditTrail"), "{lock:#?}");
     assert!(holders.ms > 0.6 * lock.ms, "{} of {} ms", holders.ms, lock.ms);
     assert_eq!(holders.stack[1..3], ["OrderService.auditTrail", "OrderService.book"], "{:?}", holders.stack);
 }

@@ -63,7 +63,7 @@ pub use ring::{Bounds, Dropped, Excerpt, Ring};
 pub use roles::Role;
 pub use samples::{Frame, FrameType, Sample, SampleRow, Samples, StackNode};
 pub use series::{Series, SeriesInfo, SeriesKind};
-pub use sources::{Check, Process, Sampling, Segment, Source, Thread, UnknownLine, Unseen};
+pub use sources::{Check, Process, Sampling, Scope, Segment, Source, Thread, UnknownLine, Unseen};
 pub use spans::{SpanRow, Spans};
 pub use stack_census::StackCensus;
 pub use strings::{Strings, same};

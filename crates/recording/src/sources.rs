@@ -127,7 +127,7 @@ pub struct Check {
 
 /// Something that a live collector should have recorded and could not: a blind spot of the
 /// recording, not an error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
     /// What is missing: "safepoints of the JVM (pid 4711)".
     pub what: String,
@@ -135,6 +135,47 @@ pub struct Unseen {
     pub why: String,
     /// What would make it visible: a command, a flag, a package; empty if nothing would.
     pub remedy: String,
+    /// Which records are missing by that; `None` where it is not said: then any of the collector's
+    /// may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+}
+
+/// Records that are missing because something could not be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scope {
+    /// Kinds of spans of which some are missing; `None`: of any kind that the collector records.
+    pub kinds: Option<Vec<String>>,
+    /// The process of which they are missing; `None`: of any.
+    pub pid: Option<i64>,
+}
+
+impl Scope {
+    /// No record is missing: what is recorded lacks its stack or its owner, or it is of processes
+    /// that nobody records.
+    pub fn nothing() -> Self {
+        Self::of_kinds(&[])
+    }
+
+    /// Records of some kinds alone.
+    pub fn of_kinds(kinds: &[&str]) -> Self {
+        Self { kinds: Some(kinds.iter().map(|kind| (*kind).to_owned()).collect()), pid: None }
+    }
+
+    /// Records of a process alone.
+    pub fn of_process(pid: i64) -> Self {
+        Self { kinds: None, pid: Some(pid) }
+    }
+}
+
+impl Unseen {
+    /// Whether records of a kind and of a process may be missing because of it.
+    pub fn may_hide(&self, kind: &str, pid: Option<i64>) -> bool {
+        let Some(scope) = &self.scope else { return true };
+        let of_another = scope.pid.zip(pid).is_some_and(|(of, pid)| of != pid);
+        let of_kind = scope.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|of| of == kind));
+        of_kind && !of_another
+    }
 }
 
 /// A process. A JVM has one row per run.

@@ -321,7 +321,7 @@ fn chain() -> Chain {
         process_id: None,
         category: None,
         kind: LinkKind::Thread,
-        what: what.into(),
+        what: said(what).into(),
         ms,
         share: ms / 900.0,
         times: 3,
@@ -334,13 +334,8 @@ fn chain() -> Chain {
     };
     let disk = link(None, "write request on vda", 600.0, Some(End::Hardware), Vec::new());
     let fsync = link(Some("http-exec-7"), "in fsync() on /var/data/log", 700.0, None, vec![disk]);
-    let lock = link(
-        Some("http-exec-3"),
-        &format!("waiting for {EVIL} that http-exec-7 held"),
-        800.0,
-        None,
-        vec![fsync],
-    );
+    let waits = format!("waiting for {EVIL} that http-exec-7 held");
+    let lock = link(Some("http-exec-3"), &waits, 800.0, None, vec![fsync]);
     let idle = link(Some("http-exec-3"), "asleep", 100.0, Some(End::Choice), Vec::new());
     Chain {
         thread: "http-exec-3".into(),
@@ -373,7 +368,7 @@ fn stop() -> Stop {
         ms: 120.0,
         asked_by: Some("http-exec-1".into()),
         last_in: Some("http-exec-2".into()),
-        last_in_how: Some("it was the last to block"),
+        last_in_how: Some(said("it was the last to block").into()),
         last_in_stack: vec!["org.example.Loop.counted".into(), "org.example.Worker.run".into()],
         parts: vec![part(Part::Reach, 0, 90), part(Part::Operation, 90, 118), part(Part::Leave, 118, 120)],
         source: "gc.log:1234".into(),
@@ -383,7 +378,7 @@ fn stop() -> Stop {
 fn diagnosis() -> Diagnosis {
     let evidence = |text: &str, at_s: i64| Evidence::summed("jit2.xml:88412", said(text)).at(at_s * S);
     let charge = |to: &str, kind, finding, ms: f64| Charge {
-        to: to.into(),
+        to: said(to).into(),
         kind,
         category: None,
         finding,
@@ -396,6 +391,7 @@ fn diagnosis() -> Diagnosis {
         recording: None,
         pid: None,
         category_id: category,
+        compiler: None,
         category: category.words().into(),
         in_sum,
         slow_ms: Some(slow * 30_000.0),

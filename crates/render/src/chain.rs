@@ -1,7 +1,7 @@
 //! Wait-for chains and the parts of stops in words: a few lines below a finding, whole trees for
 //! `fathom chain`.
 
-use fathom_diagnose::chain::{Chain, End, Link, Stop, StopPart};
+use fathom_diagnose::chain::{Chain, End, Link, LinkKind, Stop, StopPart};
 use fathom_diagnose::quantity;
 
 use crate::text::wrap;
@@ -31,7 +31,7 @@ pub(crate) fn stop_below_a_finding(stop: &Stop, corner: &str) -> Vec<String> {
     let part = stop.parts.iter().reduce(|best, part| if part.ms > best.ms { part } else { best });
     if let Some(first) = part.and_then(|part| longest(&part.links)) {
         lines.push(format!("{corner} {}", said(first, "")));
-        let thread = first.thread.as_deref().unwrap_or_default();
+        let thread = who(first).unwrap_or_default();
         lines.extend(way(first, thread, &format!("  {corner}")));
     }
     lines
@@ -52,9 +52,17 @@ fn way(first: &Link, thread: &str, corner: &str) -> Vec<String> {
     let mut before = thread.to_owned();
     for (depth, link) in first.heaviest().skip(1).take(BELOW_A_FINDING - 1).enumerate() {
         lines.push(format!("{}{corner} {}", "  ".repeat(depth), said(link, &before)));
-        before = link.thread.clone().unwrap_or_default();
+        before = who(link).unwrap_or_default().to_owned();
     }
     lines
+}
+
+/// Whose a link is.
+pub fn who(link: &Link) -> Option<&str> {
+    match link.kind {
+        LinkKind::Holders => Some("its holders, in turn"),
+        _ => link.thread.as_deref(),
+    }
 }
 
 /// One link: who, what, how much, why it is the last.
@@ -65,13 +73,13 @@ fn said(link: &Link, before: &str) -> String {
 /// Why a link is the last. What is nobody's says itself that nothing is known of it.
 fn end(link: &Link) -> &'static str {
     match link.end {
-        Some(End::Unknown) if link.thread.is_none() => "",
+        Some(End::Unknown) if who(link).is_none() => "",
         end => end.map_or("", End::words),
     }
 }
 
 fn with_end(link: &Link, before: &str, end: &str) -> String {
-    let who = link.thread.as_deref().filter(|thread| *thread != before && !thread.is_empty());
+    let who = who(link).filter(|thread| *thread != before && !thread.is_empty());
     let who = who.map_or(String::new(), |thread| format!("{thread}: "));
     let end = if end.is_empty() { String::new() } else { format!(" ({end})") };
     format!("{who}{}{end}, {} ({})", link.what, quantity::millis(link.ms), quantity::share(link.share))
@@ -104,7 +112,7 @@ pub fn text(chains: &[Chain], stops: &[Stop], zero_ns: i64, width: usize) -> Str
     for stop in stops {
         let at = units::timestamp(stop.from_ns, zero_ns);
         page.paragraph("", "  ", &format!("stop at {at}: {}", parts(stop)));
-        if let Some(how) = stop.last_in_how {
+        if let Some(how) = &stop.last_in_how {
             let last = stop.last_in.as_deref().unwrap_or_default();
             page.paragraph("  ", "    ", &format!("last to stop: {last}; {how}"));
             page.stack(&stop.last_in_stack, "    ");
@@ -156,10 +164,10 @@ impl Page {
                 if last.next.is_empty() {
                     self.stack(&last.stack, &format!("{indent}      "));
                 }
-                self.tree(&last.next, last.thread.as_deref().unwrap_or(before), &format!("{indent}    "));
+                self.tree(&last.next, who(last).unwrap_or(before), &format!("{indent}    "));
                 continue;
             }
-            let name = link.thread.as_deref().unwrap_or(before);
+            let name = who(link).unwrap_or(before);
             self.tree(&link.next, name, &format!("{indent}  "));
         }
     }
@@ -197,7 +205,7 @@ fn alike(link: &Link) -> Option<&Link> {
 
 /// The first few threads of a row.
 fn names(row: &[&Link]) -> String {
-    let named: Vec<&str> = row.iter().filter_map(|link| link.thread.as_deref()).collect();
+    let named: Vec<&str> = row.iter().filter_map(|link| who(link)).collect();
     let more = match named.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -207,9 +215,8 @@ fn names(row: &[&Link]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fathom_diagnose::chain::LinkKind;
-
     use super::*;
+    use crate::fixture::said;
 
     fn link(thread: Option<&str>, what: &str, ms: f64, end: Option<End>, next: Vec<Link>) -> Link {
         Link {
@@ -219,7 +226,7 @@ mod tests {
             process_id: None,
             category: None,
             kind: LinkKind::Thread,
-            what: what.into(),
+            what: said(what).into(),
             ms,
             share: ms / 2_000.0,
             times: 3,
@@ -284,7 +291,7 @@ mod tests {
     #[test]
     fn a_tree_shows_all_that_matters_and_no_line_is_too_wide_nor_active() {
         let mut chain = chain();
-        chain.links[0].what = "waiting for \u{1b}[2J that is very long indeed ".repeat(5);
+        chain.links[0].what = said(&"waiting for \u{1b}[2J that is very long indeed ".repeat(5)).into();
         let text = text(&[chain], &[], 0, 60);
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");

@@ -3,8 +3,8 @@
 use fathom_diagnose::facts::{Metric, Value};
 use fathom_diagnose::{
     Began, BlindSpot, Category, Charge, ChargeKind, Confidence, Diagnosis, Evidence, Fact, Finding, FoundOn,
-    Input, Layer, LedgerCategory, LedgerRow, Loss, Mark, Measure, Part, Remedy, RuledOut, SCHEMA, Seen,
-    Sight, Sighted, Status, Window, Windows,
+    Input, Layer, LedgerCategory, LedgerRow, Loss, Mark, Measure, Part, PartOf, Remedy, RuledOut, SCHEMA,
+    Seen, Sight, Sighted, Status, Window, Windows,
 };
 
 const S: i64 = 1_000_000_000;
@@ -27,6 +27,7 @@ fn row(process: &str, category: LedgerCategory, in_sum: bool, slow: f64, base: f
         pid: None,
         process: process.into(),
         category_id: category,
+        compiler: None,
         category: category.words().into(),
         in_sum,
         slow_ms: Some(slow),
@@ -51,7 +52,7 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
 /// A compile burst in one of two JVMs.
 pub fn burst() -> Diagnosis {
     let charge = |to: &str, finding: Option<usize>, ms| Charge {
-        to: to.into(),
+        to: said(to).into(),
         kind: match (finding, to) {
             (Some(_), _) => ChargeKind::Finding,
             (None, "not known") => ChargeKind::NotKnown,
@@ -224,15 +225,15 @@ pub fn healthy() -> Diagnosis {
         few_stops: None,
         largest: vec![Part {
             process: "server2".into(),
-            of: "application threads",
+            of: PartOf::ApplicationThreads,
             category: Category::Running,
-            what: "running".into(),
+            what: said("running").into(),
             ms: 300_000.0,
             share: 0.91,
             base_share: None,
             per_operation_ms: None,
             base_per_operation_ms: None,
-            detail: String::new(),
+            details: Vec::new(),
         }],
         threads: Vec::new(),
     };
@@ -297,7 +298,7 @@ pub fn hostile() -> Diagnosis {
     diagnosis.loss.unit = EVIL.into();
     diagnosis.loss.measured_on = EVIL.repeat(40);
     diagnosis.warnings = vec![EVIL.into()];
-    diagnosis.account.iter_mut().for_each(|charge| charge.to = EVIL.into());
+    diagnosis.account.iter_mut().for_each(|charge| charge.to = said(EVIL).into());
     for input in &mut diagnosis.inputs {
         input.name = EVIL.into();
         input.process = Some(EVIL.into());

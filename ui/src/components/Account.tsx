@@ -7,8 +7,8 @@ import type { Charge } from "../generated/diagnosis";
 
 /** What a charge is called: a culprit, or what grew and no finding explains. */
 function words({ to, kind, finding }: Charge): string {
-  if (finding !== null) return `${finding + 1}. ${to}`;
-  return kind === "not-known" ? "not explained, and nothing recorded shows it" : `not explained: ${to}`;
+  if (finding !== null) return `${finding + 1}. ${to.text}`;
+  return kind === "not-known" ? "not explained, and nothing recorded shows it" : `not explained: ${to.text}`;
 }
 
 export function Account({ page }: { page: Page }) {

@@ -52,12 +52,13 @@ function Links({ links, before, page }: { links: ChainLink[]; before: string; pa
             <span class="quiet">{share(link.share)}</span>
           </span>
           <span class="chain-what">
+            {link.kind === "holders" && "its holders, in turn: "}
             {link.thread !== null && link.thread !== "" && link.thread !== before && (
               <>
                 <code>{link.thread}</code>:{" "}
               </>
             )}
-            {link.what}
+            {link.what.text}
             {link.times > 1 && <span class="quiet">, {link.times} times</span>}
             {link.end !== null && ENDS[link.end] && <span class="quiet"> ({ENDS[link.end]})</span>}
             {link.next.length === 0 && link.stack.length > 0 && <Stack frames={link.stack} />}
@@ -124,7 +125,7 @@ export function StopParts({ stop, page }: { stop: Stop; page: Page }) {
         {stop.last_in !== null && (
           <>
             ; last in: <code>{stop.last_in}</code>
-            {stop.last_in_how !== null && <span class="quiet"> ({stop.last_in_how})</span>}
+            {stop.last_in_how !== null && <span class="quiet"> ({stop.last_in_how.text})</span>}
           </>
         )}
         {stop.source !== "" && (

@@ -57,7 +57,7 @@ export type ChainEnd = "running" | "hardware" | "outside" | "choice" | "deadlock
 
 /** One link: what a thread, or a device, did while the links before waited for it. */
 export type ChainLink = {
-  /** The thread; `None` for a device, or where nobody knows. */
+  /** The thread; `None` for a device, for several holders of a lock, or where nobody knows. */
   thread: string | null;
   /** Its id at the kernel. */
   tid: number | null;
@@ -73,10 +73,10 @@ export type ChainLink = {
   /** What kind of link it is. */
   kind: LinkKind;
   /**
-   * What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
+   * What it did: "waiting for shop.Cart that worker-7 held", "in write() on
    * /var/log/app.log".
    */
-  what: string;
+  what: Statement;
   /** Of the victim's time, milliseconds. */
   ms: number;
   /** The same as a share of the chain's time. */
@@ -101,9 +101,9 @@ export type ChainLink = {
 export type Charge = {
   /**
    * The culprit of the finding, a part of the time that grew and that no finding explains, the
-   * rest of stops, or "not known".
+   * rest of stops, or that nothing recorded shows it.
    */
-  to: string;
+  to: Statement;
   /** What kind of charge it is. */
   kind: ChargeKind;
   /** Of a part that grew: on what the time was spent; `None` of the others. */
@@ -321,6 +321,8 @@ export type LedgerRow = {
   pid: number | null;
   /** What it is of. */
   category_id: LedgerCategory;
+  /** Of compilers: which, "c1" or "c2", where the log says it. */
+  compiler: string | null;
   /**
    * The same in words: "stopped: GC", "stopped: other VM operations", "stopped: time to
    * safepoint", "not stopped", "compiler threads busy: C2", "unknown".
@@ -341,8 +343,8 @@ export type LedgerRow = {
   base_share: number | null;
 };
 
-/** What a link is; its words are in [`Link::what`]. */
-export type LinkKind = "thread" | "holder" | "holder-unknown" | "stop" | "stop-unknown" | "again" | "cpu" | "cpu-unknown" | "disk" | "disk-unknown" | "outside" | "smaller";
+/** What a link is; [`Link::what`] says more. */
+export type LinkKind = "thread" | "holders" | "holder" | "holder-unknown" | "stop" | "stop-unknown" | "again" | "cpu" | "cpu-unknown" | "disk" | "disk-unknown" | "outside" | "smaller";
 
 /** What was lost. */
 export type Loss = {
@@ -384,18 +386,15 @@ export type Measure = "throughput" | "latency" | "exchanges" | "stops";
 export type Part = {
   /** The process. */
   process: string;
-  /**
-   * Whose time: "application threads", without the time in which they were idle; "the JVM" for
-   * stops.
-   */
-  of: string;
+  /** Whose time. */
+  of: PartOf;
   /** What it was spent on, as in the ledger of threads; all running time is `running`. */
   category: Category;
   /**
-   * The same in words, with what is known of it: "blocked: Java monitor", "running", "stopped:
-   * GC".
+   * The same with what is known of it: "blocked: Java monitor", "waiting for the network at
+   * db:5432 in shop.Orders.load", "stopped: GC".
    */
-  what: string;
+  what: Statement;
   /** Milliseconds in the slow windows, added up over threads. */
   ms: number;
   /** As a share of that time. */
@@ -411,8 +410,11 @@ export type Part = {
    * Allocation"; of the largest part of the application threads' time, that a pool of threads
    * always had work.
    */
-  detail: string;
+  details: Array<Statement>;
 };
+
+/** Whose time a part is of. */
+export type PartOf = "application-threads" | "jvm";
 
 /** Parts of a stop. */
 export type PartOfStop = "reach" | "operation" | "log-write" | "leave";
@@ -537,7 +539,7 @@ export type Stop = {
   /** The thread that all others waited for until they had stopped. */
   last_in: string | null;
   /** How that is known. */
-  last_in_how: string | null;
+  last_in_how: Statement | null;
   /** The stack at which it came in, innermost frame first. */
   last_in_stack: Array<string>;
   /** Its parts, in order of time; their lengths add up to `ms`. */
@@ -571,7 +573,7 @@ export type ThreadId = number;
 /** What a number counts. */
 export type Unit = "count" | "share" | "ms" | "bytes" | "per-second" | "bytes-per-minute" | "cpus" | "seconds" | "of-series" | "number";
 
-/** A number with its unit, a name, or a list of facts. */
+/** A number with its unit, a name, a category of time, or a list of facts. */
 export type Value = {
   parts: Array<Fact>;
   } | { value: Bare;

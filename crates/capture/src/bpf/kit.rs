@@ -222,6 +222,7 @@ impl<S: Skel<'static>> Loaded<S> {
 
 fn no_constants(what: &str) -> Unavailable {
     Unavailable {
+        scope: None,
         what: what.to_owned(),
         why: "the kernel does not map the constants of its eBPF program".to_owned(),
         remedy: "a kernel from 5.17 on; `fathom check` lists what is missing".to_owned(),

@@ -59,6 +59,7 @@ pub(crate) fn leave_out(
             }
         }
         unseen.push(Unavailable {
+            scope: None,
             what: part.what.to_owned(),
             why: format!("this kernel has no tracepoint {}", part.tracepoint),
             remedy: remedy.to_owned(),

@@ -20,7 +20,9 @@ pub fn ebpf() -> Result<(), Unavailable> {
     privileges::capabilities()?;
     match ebpf_obstacle() {
         None => Ok(()),
-        Some(item) => Err(Unavailable { what: item.what.into(), why: item.found, remedy: item.remedy }),
+        Some(item) => {
+            Err(Unavailable { scope: None, what: item.what.into(), why: item.found, remedy: item.remedy })
+        }
     }
 }
 

@@ -117,6 +117,7 @@ fn unreported(requests: u64, files: u64) -> impl Iterator<Item = Unavailable> {
         (files, "large files that were written back", live::DISK_WRITTEN_BACK.name),
     ];
     all.into_iter().filter(|(n, ..)| *n > 0).map(|(n, what, series)| Unavailable {
+        scope: None,
         what: format!("each of {} {what}", quantity::count(n as f64)),
         why: "there were more than are listed one by one".into(),
         remedy: format!("nothing to do: the series {series} of the time have them"),

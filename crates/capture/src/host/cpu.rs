@@ -66,6 +66,7 @@ impl HostSource for Cpu {
         self.loadavg = Repeated::open("/proc/loadavg");
         self.tasks = Some(Tasks::new());
         self.stat.is_some().then_some(()).ok_or_else(|| Unavailable {
+            scope: None,
             what: "CPUs and the run queue of the machine".into(),
             why: "/proc/stat cannot be read".into(),
             remedy: "mount /proc where fathom runs".into(),

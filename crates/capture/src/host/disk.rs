@@ -54,6 +54,7 @@ impl HostSource for Disks {
     fn start(&mut self) -> Result<(), Unavailable> {
         self.stats = Repeated::open("/proc/diskstats");
         self.stats.is_some().then_some(()).ok_or_else(|| Unavailable {
+            scope: None,
             what: "disks of the machine".into(),
             why: "/proc/diskstats cannot be read".into(),
             remedy: "mount /proc where fathom runs".into(),

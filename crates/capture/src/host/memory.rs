@@ -19,6 +19,7 @@ impl HostSource for Memory {
     fn start(&mut self) -> Result<(), Unavailable> {
         let Some(meminfo) = Repeated::open("/proc/meminfo") else {
             return Err(Unavailable {
+                scope: None,
                 what: "memory of the machine".into(),
                 why: "/proc/meminfo cannot be read".into(),
                 remedy: "mount /proc where fathom runs".into(),

@@ -52,6 +52,7 @@ impl HostSource for Network {
         self.netstat = Repeated::open("/proc/net/netstat");
         self.tcp = Some(Tcp::new());
         self.dev.is_some().then_some(()).ok_or_else(|| Unavailable {
+            scope: None,
             what: "network interfaces of the machine".into(),
             why: "/proc/net/dev cannot be read".into(),
             remedy: "mount /proc where fathom runs".into(),

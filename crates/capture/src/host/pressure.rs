@@ -35,6 +35,7 @@ impl HostSource for Pressure {
         }
         if self.files.is_empty() {
             return Err(Unavailable {
+                scope: None,
                 what: "pressure (how long tasks waited for CPU, memory and I/O)".into(),
                 why: "this kernel has no /proc/pressure, or it is switched off".into(),
                 remedy: "boot with psi=1 (kernel 4.20 or later with CONFIG_PSI)".into(),

@@ -80,6 +80,7 @@ impl Flight {
     pub fn start(pid: u32, frequency_hz: u32) -> Result<Self, Unavailable> {
         let attach = Attach::to(pid).map_err(|error| unavailable(pid, &error))?;
         let failed = |error: io::Error| Unavailable {
+            scope: None,
             what: what(pid),
             why: format!("its /tmp cannot be written: {error}"),
             remedy: "give the JVM a /tmp of its user that can be written".into(),
@@ -233,7 +234,7 @@ fn unavailable(pid: u32, error: &Error) -> Unavailable {
         _ if missing => "use --engine ebpf (as root), or a JDK with its module jdk.jfr (8u262, 11 and later)",
         _ => "use --engine ebpf (as root)",
     };
-    Unavailable { what: what(pid), why: error.to_string(), remedy: remedy.into() }
+    Unavailable { scope: None, what: what(pid), why: error.to_string(), remedy: remedy.into() }
 }
 
 /// Stops the recordings that a killed fathom left running in a JVM: those of ours whose folder

@@ -109,6 +109,7 @@ impl Collector for Jfr {
         }
         if self.flying.len() >= MOST_JVMS {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("more than {MOST_JVMS} JVMs at once"),
                 why: "each costs a thread".into(),
                 remedy: "record fewer, or use --engine ebpf (as root)".into(),
@@ -169,6 +170,7 @@ impl Jfr {
         let Some(flying) = self.flying.remove(&pid) else { return };
         drop(flying.stop);
         let seen_of = |why: String| Unavailable {
+            scope: None,
             what: format!("what the flight recorder of JVM {pid} saw, or a part of it"),
             why,
             remedy: "record again; fathom info shows what was read".into(),

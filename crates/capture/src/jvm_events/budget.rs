@@ -66,6 +66,7 @@ pub fn put_back<T: Default>(
     };
     let lives = std::fs::read_link(procfs::path(pid, "exe")).is_ok();
     let unseen = || Unavailable {
+        scope: None,
         what: format!("{}, since a pause of its probes", what()),
         remedy: remedy_of_uprobe().unwrap_or("a new recording tries to attach them anew").to_owned(),
         why: format!("they could not be put back: {why}"),

@@ -1,6 +1,6 @@
 //! What was left out and what was lost, as the source says it.
 
-use fathom_recording::quantity;
+use fathom_recording::{Scope, quantity};
 
 use super::LockWaits;
 use super::skeleton::types::lock_loss;
@@ -35,7 +35,9 @@ impl LockWaits {
                 OF_WORK => "nothing to do: the scheduler's collector has their time",
                 _ => "fathom record --min with a longer time: fewer are asked for",
             };
+            // Waits for work are no waits for locks; the others are recorded without it.
             cx.unseen(Unavailable {
+                scope: Some(Scope::nothing()),
                 what: format!("{} {what}", quantity::count(n as f64)),
                 why: why.into(),
                 remedy: remedy.into(),

@@ -36,7 +36,7 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use fathom_hotspot::locks::Waiting;
-use fathom_recording::StackId;
+use fathom_recording::{Scope, StackId};
 use libbpf_rs::MapCore;
 use syscalls::Sysno;
 
@@ -157,6 +157,7 @@ impl LockWaits {
                 Err(error) => {
                     self.waited_for.remove(&pid);
                     cx.unseen(Unavailable {
+                        scope: Some(Scope::of_process(i64::from(pid))),
                         what: format!("Java locks of process {pid}"),
                         why: error.to_string(),
                         remedy: "a flight recording (fathom record --engine jfr) has waits from 20 ms on"

@@ -19,7 +19,7 @@ use fathom_hotspot::locks::Locks;
 use fathom_hotspot::virtual_threads::VirtualThread;
 use fathom_recording::quantity;
 use fathom_recording::vocabulary::{figure, label};
-use fathom_recording::{Role, SpanRow, StackId};
+use fathom_recording::{Role, Scope, SpanRow, StackId};
 use libbpf_rs::MapCore;
 use zerocopy::{IntoBytes, transmute};
 
@@ -414,7 +414,7 @@ impl VirtualThreads {
                             ),
                             Err(why) => ("waits", format!("{off}; and {why}")),
                         };
-                        cx.unseen(Unavailable {
+                        cx.unseen(Unavailable { scope: Some(Scope::of_process(i64::from(*pid))),
                             what: format!(
                                 "{which} of virtual threads of process {pid} for {locks}, for part of the time"
                             ),
@@ -427,7 +427,10 @@ impl VirtualThreads {
                         let what = || format!("waits of virtual threads of process {pid} for {locks}");
                         let (links, unseen) = put_back(attach(loaded, *pid), pid.cast_signed(), what);
                         group.links = links;
-                        unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
+                        let scope = Some(Scope::of_process(i64::from(*pid)));
+                        unseen
+                            .into_iter()
+                            .for_each(|unseen| cx.unseen(Unavailable { scope: scope.clone(), ..unseen }));
                         group.since_ns = now_ns();
                         changed.push(*pid);
                     }
@@ -474,6 +477,7 @@ fn name_of(number: u64) -> String {
 fn unseen(what: &str, pid: u32, why: String) -> Unavailable {
     let dump = || format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait");
     Unavailable {
+        scope: Some(Scope::of_process(i64::from(pid))),
         what: format!("{what} that virtual threads of process {pid} wait for without their carriers"),
         remedy: remedy_of_uprobe().map_or_else(dump, str::to_owned),
         why,

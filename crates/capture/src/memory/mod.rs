@@ -104,6 +104,7 @@ impl Collector for Memory {
         let Some(program) = &self.program else { return };
         if !program.follow(event) {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("page faults of process {pid}"),
                 why: "as many processes as can be watched are watched already".into(),
                 remedy: "record fewer processes".into(),
@@ -175,6 +176,7 @@ impl Memory {
         ];
         for (n, what) in limits.into_iter().filter(|(n, _)| *n > SOME_UNTIMED) {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("{} {what}", quantity::count(n as f64)),
                 why: "there were more page faults a second than can be looked at one by one".into(),
                 remedy: "nothing to do: counts and times stand for all of them".into(),

@@ -118,6 +118,7 @@ impl Program {
             ];
             for (event, program) in events {
                 let fd = perf_event::each(event, cpu).map_err(|error| Unavailable {
+                    scope: None,
                     what: WHAT.into(),
                     why: format!("perf_event_open for CPU {cpu}: {error}"),
                     remedy: "run fathom as root, or lower kernel.perf_event_paranoid".into(),

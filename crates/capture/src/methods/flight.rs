@@ -197,7 +197,7 @@ fn configuration(filter: &Filter, traced: Option<Duration>) -> String {
 }
 
 fn unavailable(why: String, remedy: &str) -> Unavailable {
-    Unavailable { what: "counting by the flight recorder".into(), why, remedy: remedy.into() }
+    Unavailable { scope: None, what: "counting by the flight recorder".into(), why, remedy: remedy.into() }
 }
 
 fn refused(error: &Error) -> Unavailable {

@@ -166,7 +166,8 @@ impl Watch {
         crate::descriptors::raise_limit();
         let unwinder = Unwinder::load(false)?;
         unwinder.borrow_mut().renew(pid, true);
-        let unreadable = |why: String| Unavailable { what: WHAT.into(), why, remedy: String::new() };
+        let unreadable =
+            |why: String| Unavailable { scope: None, what: WHAT.into(), why, remedy: String::new() };
         let (vm, code) = {
             let mut unwinder = unwinder.borrow_mut();
             let known = unwinder.code.get_mut(pid);

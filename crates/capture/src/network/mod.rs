@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use fathom_recording::quantity;
 use fathom_recording::vocabulary::{figure, kind, label};
-use fathom_recording::{SpanRow, StackId};
+use fathom_recording::{Scope, SpanRow, StackId};
 use libbpf_rs::{Link, MapCore, UprobeOpts};
 use syscalls::Errno;
 
@@ -154,6 +154,7 @@ impl Collector for Network {
         let stackless = self.events.as_ref().map_or(0, stackless);
         if stackless > 0 {
             cx.unseen(Unavailable {
+                scope: Some(Scope::nothing()),
                 what: format!("stacks of {} connections and look-ups", quantity::count(stackless as f64)),
                 why: "there were too many a second".into(),
                 remedy: String::new(),
@@ -161,6 +162,7 @@ impl Collector for Network {
         }
         if self.ended > 0 {
             cx.unseen(Unavailable {
+                scope: Some(Scope::nothing()),
                 what: format!(
                     "names looked up by short-lived children ({})",
                     quantity::count(self.ended as f64)
@@ -192,6 +194,7 @@ impl Network {
                 Err(why) => {
                     lookups.until = None;
                     cx.unseen(Unavailable {
+                        scope: Some(Scope::of_process(i64::from(*pid))),
                         what: format!("names that process {pid} resolves"),
                         remedy: remedy_of_uprobe()
                             .unwrap_or("strace -f -ttt -T -e trace=network -p PID shows the queries")
@@ -213,7 +216,7 @@ impl Network {
                 Verdict::TakeOff { per_s, pause } => {
                     lookups.links.clear();
                     taken_off.push(*pid);
-                    cx.unseen(Unavailable {
+                    cx.unseen(Unavailable { scope: Some(Scope::of_process(i64::from(*pid))),
                         what: format!("names that process {pid} resolves, for part of the time"),
                         why: format!(
                             "there were {} a second, and each hit of a probe costs microseconds: taken off for \
@@ -228,7 +231,10 @@ impl Network {
                     let what = || format!("names that process {pid} resolves");
                     let (links, unseen) = put_back(attach(loaded, *pid), *pid, what);
                     lookups.links = links.unwrap_or_default();
-                    unseen.into_iter().for_each(|unseen| cx.unseen(unseen));
+                    let scope = Some(Scope::of_process(i64::from(*pid)));
+                    unseen
+                        .into_iter()
+                        .for_each(|unseen| cx.unseen(Unavailable { scope: scope.clone(), ..unseen }));
                 }
             }
         }
@@ -280,6 +286,7 @@ impl Network {
         self.span(kind::NET_CONNECT, "connect", (event, stack), &figures, labels, cx);
         if cx.targets.get(event.pid.cast_signed()).is_some_and(|target| target.jvm) {
             cx.unseen(Unavailable {
+                scope: Some(Scope::of_kinds(&[kind::NET_TLS])),
                 what: "TLS handshakes".into(),
                 why: "a JVM's TLS is Java code: no system call and no probe shows one".into(),
                 remedy: "a JFR file of the time with the recording: jcmd PID JFR.start settings=profile \

@@ -320,6 +320,7 @@ impl Collector for Probes {
         self.events = Some(Events::of(&loaded, |bytes| Some(Event::of(&read(bytes)?)), MOST_EVENTS, cx)?);
         self.loaded = Some(loaded.skel);
         self.attach_to_kernel().map_err(|why| Unavailable {
+            scope: None,
             what: WHAT.into(),
             why,
             remedy: "perf list tracepoint, or bpftrace -l, lists those of this kernel".into(),
@@ -341,7 +342,7 @@ impl Collector for Probes {
             Ok(links) => drop(self.links.insert(pid, links)),
             Err(why) => {
                 let remedy = remedy_of_uprobe().unwrap_or_default().to_owned();
-                cx.unseen(Unavailable { what: in_process(pid), why, remedy });
+                cx.unseen(Unavailable { scope: None, what: in_process(pid), why, remedy });
             }
         }
     }

@@ -14,6 +14,7 @@ impl Sched {
         let short = self.left_out(sched_loss::UNREPORTED_WAIT);
         if short > 0 {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!(
                     "{} waits one by one: they were short, and are in the sums of short waits",
                     quantity::count(short as f64)
@@ -55,6 +56,7 @@ impl Sched {
         self.lost_starts = lost_starts;
         if without_stack > 0 {
             cx.unseen(Unavailable {
+                scope: None,
                 what: "stacks of some of the threads' starts".into(),
                 why: "more than 2,000 a second on a CPU are not walked".into(),
                 remedy: "flame graphs of CPU samples show who starts threads".into(),

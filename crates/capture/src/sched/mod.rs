@@ -162,6 +162,7 @@ impl Collector for Sched {
         self.loaded = Some(loaded.keep(Attached::of)?);
         if KernelSymbols::are_hidden() {
             cx.unseen(Unavailable {
+                scope: None,
                 what: "functions of the kernel by name".into(),
                 why: "/proc/kallsyms shows no addresses".into(),
                 remedy: crate::check::SHOW_SYMBOLS.into(),
@@ -187,6 +188,7 @@ impl Collector for Sched {
         }
         if !is_seen {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("waits of process {pid}"),
                 why: "as many processes as can be watched are watched already".into(),
                 remedy: "record fewer processes".into(),

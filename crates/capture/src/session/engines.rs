@@ -14,6 +14,7 @@ pub(super) fn check_event(settings: &Settings, engine: CaptureEngine) -> Result<
     }
     if engine != CaptureEngine::Ebpf {
         return Err(CaptureError::NotHere(Unavailable {
+            scope: None,
             what: format!("CPU samples by {}", event.name()),
             why: "the flight recorder samples by a clock of its own".into(),
             remedy: "record with the eBPF engine (as root), or without --event".into(),

@@ -17,6 +17,7 @@ pub(super) fn too_little(whole_host: bool) -> Option<Unavailable> {
     let room = room(&groups, Path::new("/sys/fs/cgroup"))?;
     let needed = if whole_host { HOST } else { SOME };
     (room < needed).then(|| Unavailable {
+        scope: None,
         what: "the end of the recording, perhaps".into(),
         why: format!(
             "fathom's control group has {} MB of memory left, and a recording takes up to {} MB",

@@ -34,6 +34,7 @@ impl Session {
         drop(unwinder);
         if refused > 0 {
             let unseen = Unavailable {
+                scope: None,
                 what: format!("callers of native code in {refused} files"),
                 why: "the tables of unwind rows are full".into(),
                 remedy: "record fewer processes (-p PID)".into(),
@@ -49,6 +50,7 @@ impl Session {
         let unnamed = unwinder.stacks.unnamed;
         if unnamed > 0 {
             let unseen = Unavailable {
+                scope: None,
                 what: format!("names of {unnamed} Java frames"),
                 why: "their code was freed before it was looked at".into(),
                 remedy: String::new(),
@@ -58,7 +60,7 @@ impl Session {
         for pid in unwinder.code.pids() {
             if let Some(why) = unwinder.code.get_mut(pid).and_then(|known| known.jvm_error.clone()) {
                 let what = format!("Java frames of process {pid}");
-                self.say_unseen(Unavailable { what, why, remedy: String::new() }, writer);
+                self.say_unseen(Unavailable { scope: None, what, why, remedy: String::new() }, writer);
             }
         }
     }

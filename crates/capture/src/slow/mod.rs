@@ -272,6 +272,7 @@ impl SlowSamples {
         // What the ring never had is not missed by it.
         if missing_ns > 0 && dropped.rows > 0 {
             own.unseen.push(Unseen {
+                scope: None,
                 what: format!("the first {:.1} s of what was to be kept", missing_ns as f64 / 1e9),
                 why: format!(
                     "there is more than fits into memory ({} rows were dropped so far)",
@@ -282,6 +283,7 @@ impl SlowSamples {
         }
         if dropped.stacks > 0 {
             own.unseen.push(Unseen {
+                scope: None,
                 what: format!("stacks of {} rows", quantity::count(dropped.stacks as f64)),
                 why: "they had been forgotten to keep memory bounded".into(),
                 remedy: String::new(),

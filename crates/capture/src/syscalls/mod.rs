@@ -177,6 +177,7 @@ impl Collector for Syscalls {
                 let exists = maps.since.lookup(&key, MapFlags::ANY).ok().flatten().is_some();
                 if !is_seen || (entered.is_err() && !exists) {
                     cx.unseen(Unavailable {
+                        scope: None,
                         what: format!("system calls of process {pid}"),
                         why: "as many processes as can be watched are watched already".into(),
                         remedy: "record fewer processes".into(),
@@ -373,6 +374,7 @@ impl Syscalls {
         ];
         for (n, what, why) in limits.into_iter().filter(|(n, ..)| *n > 0) {
             cx.unseen(Unavailable {
+                scope: None,
                 what: format!("{} {what}", quantity::count(n as f64)),
                 why: why.to_owned(),
                 remedy: most.to_owned(),

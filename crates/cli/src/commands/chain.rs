@@ -58,7 +58,7 @@ pub struct Args {
     /// All of the threads' time, including running, asleep and idle
     #[arg(long)]
     all_time: bool,
-    /// As JSON (schema fathom.chain/2)
+    /// As JSON (schema fathom.chain/3)
     #[arg(long)]
     json: bool,
 }

@@ -100,16 +100,15 @@ fn chains_of_known_waits_lead_to_what_the_owner_is_made_to_do() {
                 let link = monitor(dir, &victim, &shown);
                 let ms = link["ms"].as_f64().unwrap();
                 assert!(ms <= waited(&victim) + CLOCKS_MS, "{shown}: {ms} of {}: {link}", waited(&victim));
-                assert!(link["what"].as_str().unwrap().contains("Chains$Basket"), "{shown}: {link}");
+                let lock = link["what"]["value"].as_str().unwrap();
+                assert!(lock.contains("Chains$Basket"), "{shown}: {link}");
                 let owner = longest(&link, &shown);
                 assert_eq!(owner["thread"], format!("{name}-owner"), "{shown}: {link}");
                 assert_eq!(owner["category"], category, "{shown}: {link}");
                 if name == "reading" {
-                    let what = owner["what"].as_str().unwrap();
-                    assert!(
-                        what.contains("read") && what.contains(fifo.to_str().unwrap()),
-                        "{shown}: {link}"
-                    );
+                    let what = &owner["what"];
+                    assert_eq!(what["details"]["target"]["value"], fifo.to_str().unwrap(), "{shown}: {link}");
+                    assert_eq!(what["value"], "read", "{shown}: {link}");
                     // It hung for as long as nobody wrote.
                     assert!(owner["ms"].as_f64().unwrap() >= 700.0, "{shown}: {link}");
                 }

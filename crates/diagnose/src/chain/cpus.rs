@@ -12,6 +12,8 @@ use fathom_recording::{ProcessId, Recording, ThreadId};
 
 use super::walk::Walk;
 use super::{End, Link, LinkKind};
+use crate::Fact;
+use crate::facts::{Value, links};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
@@ -44,12 +46,12 @@ pub(crate) enum Runner {
 }
 
 impl Runner {
-    /// In words, as a thread of `own` sees it.
-    fn words(&self, own: ProcessId) -> String {
+    /// That it ran, as a thread of `own` sees it.
+    fn ran(&self, own: ProcessId) -> Fact {
         match self {
-            Self::Known(process, name) if *process == own => format!("other threads of {name} ran"),
-            Self::Known(_, name) | Self::Named(name) => format!("{name} ran"),
-            Self::Others => "others ran, each for a little".to_owned(),
+            Self::Known(process, name) if *process == own => links::OWN_THREADS_RAN.is(Value::name(name)),
+            Self::Known(_, name) | Self::Named(name) => links::RAN.is(Value::name(name)),
+            Self::Others => links::OTHERS_RAN.fact(),
         }
     }
 }
@@ -127,6 +129,21 @@ impl Runners {
     }
 }
 
+/// That somebody ran, when, and the record that names them.
+struct Ran {
+    what: Fact,
+    parts: Vec<(i64, i64)>,
+    source: String,
+}
+
+impl Ran {
+    /// The one of several that says so, made where there is none.
+    fn of(all: &mut BTreeMap<String, Self>, what: Fact) -> &mut Self {
+        let one = all.entry(what.sentence());
+        one.or_insert_with(|| Self { what, parts: Vec::new(), source: String::new() })
+    }
+}
+
 impl Walk<'_, '_> {
     /// Who ran instead in some intervals of a thread.
     pub(super) fn cpu_links(&mut self, thread: ThreadId, intervals: &Intervals) -> Vec<Link> {
@@ -138,10 +155,10 @@ impl Walk<'_, '_> {
         });
         let divided = self.chains.runners().divide(intervals, own, &running);
         let mut left = intervals.clone();
-        let mut others: BTreeMap<String, (Vec<(i64, i64)>, String)> = BTreeMap::new();
+        let mut others: BTreeMap<String, Ran> = BTreeMap::new();
         for (runner, parts) in divided {
             left = left.without(&parts);
-            others.entry(runner.words(own)).or_default().0.extend(parts.ranges());
+            Ran::of(&mut others, runner.ran(own)).parts.extend(parts.ranges());
         }
         let off = self.chains.intervals.off(thread);
         // Times off the CPU do not overlap: their ends are in order too.
@@ -152,19 +169,18 @@ impl Walk<'_, '_> {
             let mut parts = left.within(span.t0_ns(), span.t1_ns()).peekable();
             if parts.peek().is_some() {
                 // The span's stack is that of the thread that waited: it says nothing of who ran.
-                let other = others.entry(format!("{other} ran")).or_default();
-                other.0.extend(parts);
-                other.1 = super::position(span);
+                let other = Ran::of(&mut others, links::RAN.is(Value::name(other)));
+                other.parts.extend(parts);
+                other.source = super::position(span);
             }
         }
-        let mut others: Vec<(String, Intervals, String)> = (others.into_iter())
-            .map(|(what, (parts, source))| (what, Intervals::of(parts), source))
-            .collect();
+        let mut others: Vec<(Fact, Intervals, String)> =
+            (others.into_values()).map(|ran| (ran.what, Intervals::of(ran.parts), ran.source)).collect();
         for (_, intervals, _) in &others {
             left = left.without(intervals);
         }
         others.sort_by_key(|(_, intervals, _)| std::cmp::Reverse(intervals.length_ns()));
-        let mut links = self.the_most(
+        let mut next = self.the_most(
             others,
             |(_, intervals, _)| intervals.clone(),
             |walk, (what, intervals, source)| {
@@ -174,12 +190,12 @@ impl Walk<'_, '_> {
                 link
             },
         );
-        if !left.is_empty() && !links.is_empty() {
-            let mut rest =
-                self.link(LinkKind::CpuUnknown, (None, None), "who ran then was not recorded".into(), &left);
+        if !left.is_empty() && !next.is_empty() {
+            let what = links::RUNNER_UNKNOWN.fact();
+            let mut rest = self.link(LinkKind::CpuUnknown, (None, None), what, &left);
             rest.end = Some(End::Unknown);
-            links.push(rest);
+            next.push(rest);
         }
-        links
+        next
     }
 }

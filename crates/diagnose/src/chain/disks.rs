@@ -7,20 +7,22 @@ use fathom_recording::{Span, ThreadId};
 
 use super::walk::Walk;
 use super::{End, Link, LinkKind};
+use crate::Fact;
+use crate::facts::{Value, links};
 use crate::intervals::Intervals;
 use crate::written_back;
 
-/// Something a device did, in words, when, and the longest record of it.
+/// Something a device did, when, and the longest record of it.
 struct Work<'a> {
-    what: String,
+    what: Fact,
     intervals: Intervals,
     span: Option<Span<'a>>,
     /// Whether the device itself worked; otherwise what it did then comes next.
     is_request: bool,
 }
 
-/// When, and the longest record.
-pub(super) type Seen<'a> = (Vec<(i64, i64)>, Option<Span<'a>>);
+/// What, when, and the longest record.
+pub(super) type Seen<'a> = (Fact, Vec<(i64, i64)>, Option<Span<'a>>);
 
 impl<'a> Walk<'_, 'a> {
     /// What storage did in some intervals of a thread that waited for it: its own process'
@@ -43,7 +45,7 @@ impl<'a> Walk<'_, 'a> {
         works.extend(self.requests(&mut left, |_| true));
         works.sort_by_key(|work| std::cmp::Reverse(work.intervals.length_ns()));
         works.extend((!left.is_empty()).then(|| Work {
-            what: "nothing of a disk was recorded".into(),
+            what: links::NO_DISK.fact(),
             intervals: left,
             span: None,
             is_request: false,
@@ -52,7 +54,7 @@ impl<'a> Walk<'_, 'a> {
     }
 
     fn work(&mut self, work: &Work<'_>) -> Link {
-        let what = format!("{}{}", work.what, self.files(work));
+        let what = work.what.clone().with("files", self.files(work).map(Value::from));
         let kind = if work.span.is_some() { LinkKind::Disk } else { LinkKind::DiskUnknown };
         let mut link = self.link(kind, (None, None), what, &work.intervals);
         self.cite(&mut link, work.span.as_ref(), None);
@@ -68,12 +70,8 @@ impl<'a> Walk<'_, 'a> {
             match (link.next.is_empty(), left.is_empty()) {
                 (true, _) => link.end = Some(End::Hardware),
                 (false, false) => {
-                    let mut rest = self.link(
-                        LinkKind::DiskUnknown,
-                        (None, None),
-                        "no request long enough to be recorded".into(),
-                        &left,
-                    );
+                    let what = links::NO_REQUEST.fact();
+                    let mut rest = self.link(LinkKind::DiskUnknown, (None, None), what, &left);
                     rest.end = Some(End::Unknown);
                     link.next.push(rest);
                 }
@@ -84,13 +82,11 @@ impl<'a> Walk<'_, 'a> {
     }
 
     /// Which files were written back meanwhile, of work that is or waits for that; else nothing.
-    fn files(&self, work: &Work<'_>) -> String {
+    fn files(&self, work: &Work<'_>) -> Option<Fact> {
         let span =
             work.span.filter(|span| [kind::DISK_WRITEBACK, kind::DISK_THROTTLE].contains(&span.kind()));
-        let device = span.as_ref().and_then(|span| span.label(label::DEVICE));
-        let files =
-            device.and_then(|device| written_back::what(self.chains.recording, device, &work.intervals));
-        files.map_or_else(String::new, |files| format!(": {}", files.sentence()))
+        let device = span.as_ref().and_then(|span| span.label(label::DEVICE))?;
+        written_back::what(self.chains.recording, device, &work.intervals)
     }
 
     /// Requests to devices in what is left, by device, kind and issuer.
@@ -112,14 +108,16 @@ impl<'a> Walk<'_, 'a> {
             }
             until = until.max(span.t1_ns());
             taken.extend(&parts);
-            let (intervals, longest) = works.entry(words(&span)).or_default();
+            let what = what(&span);
+            let seen = works.entry(what.sentence());
+            let (_, intervals, longest) = seen.or_insert_with(|| (what, Vec::new(), None));
             intervals.extend(parts);
             if longest.is_none_or(|best| span.duration_ns() > best.duration_ns()) {
                 *longest = Some(span);
             }
         }
         *left = left.without(&Intervals::of(taken));
-        let work = |(what, (intervals, span))| Work {
+        let work = |(_, (what, intervals, span))| Work {
             what,
             intervals: Intervals::of(intervals),
             span,
@@ -129,20 +127,20 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-fn words(span: &Span<'_>) -> String {
-    let device = span.label(label::DEVICE).unwrap_or("a device");
-    match span.kind() {
-        kind::DISK_COMMIT => format!("the journal of {device} being committed"),
-        kind::DISK_WRITEBACK => format!("writeback to {device} ({})", span.name()),
-        kind::DISK_THROTTLE => format!("held back until more is written to {device}"),
+fn what(span: &Span<'_>) -> Fact {
+    let name = Value::name(span.name());
+    let fact = match span.kind() {
+        kind::DISK_COMMIT => links::COMMIT.fact(),
+        kind::DISK_WRITEBACK => links::WRITEBACK.is(name),
+        kind::DISK_THROTTLE => links::THROTTLED.fact(),
         _ => {
-            let issuer = span.label(label::ISSUER).unwrap_or("somebody");
-            let bytes = span.figure(figure::BYTES).filter(|bytes| *bytes > 0.0);
             // Sizes differ from request to request: what was asked for together stays together.
-            let size = if bytes.is_some_and(|bytes| bytes >= LARGE_BYTES) { "large " } else { "" };
-            format!("{device}: a {size}{} by {issuer}", span.name())
+            let is_large = span.figure(figure::BYTES).is_some_and(|bytes| bytes >= LARGE_BYTES);
+            let request = if is_large { &links::LARGE_REQUEST } else { &links::REQUEST };
+            request.is(name).with("issuer", span.label(label::ISSUER).map(Value::name))
         }
-    }
+    };
+    fact.with("device", Value::name(span.label(label::DEVICE).unwrap_or("a device")))
 }
 
 /// A request that takes a disk longer than finding its place does: 256 KB are a millisecond at 250

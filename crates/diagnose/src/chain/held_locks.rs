@@ -11,6 +11,8 @@ use super::holders::shared_out;
 use super::walk::Walk;
 use super::{Chains, Monitor};
 use super::{End, Link, LinkKind};
+use crate::Fact;
+use crate::facts::{Value, links};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::place;
@@ -59,9 +61,10 @@ impl<'a> Chains<'a> {
         self.held_locks.by_place.get(&(process, category, place.to_owned())).copied()
     }
 
-    /// What a lock that changed hands is called.
-    pub(super) fn held_lock_name(&self, held_lock: usize) -> &str {
-        self.held_locks.locks.get(held_lock).map_or("a lock", |lock| &lock.named)
+    /// That a lock that changed hands is waited for.
+    pub(super) fn for_held_lock(&self, held_lock: usize) -> Fact {
+        let named = self.held_locks.locks.get(held_lock).and_then(|lock| Value::named(&lock.named));
+        Fact { value: named, ..links::FOR_LOCK.fact() }
     }
 }
 
@@ -97,21 +100,17 @@ impl Walk<'_, '_> {
         let chains = self.chains;
         let Some(held_lock) = chains.held_locks.locks.get(lock) else { return Vec::new() };
         let (held, mut left) = shared_out(&held_lock.holders, intervals);
-        let mut links = match &held[..] {
+        let mut next = match &held[..] {
             // What one holder did is shown as for any thread.
             [(holder, own)] if self.end_at(*holder).is_none() => self.links(*holder, own),
             _ => self.of_holders(&held, (Some(lock), held_lock.monitor.as_ref()), &mut left),
         };
         if !left.is_empty() {
-            let mut unknown = self.link(
-                LinkKind::HolderUnknown,
-                (None, None),
-                "who held it is not known".to_owned(),
-                &left,
-            );
+            let what = links::HOLDER_UNKNOWN.fact();
+            let mut unknown = self.link(LinkKind::HolderUnknown, (None, None), what, &left);
             unknown.end = Some(End::Unknown);
-            links.push(unknown);
+            next.push(unknown);
         }
-        links
+        next
     }
 }

@@ -7,15 +7,14 @@ use fathom_recording::{StackId, ThreadId};
 use super::thread_activity::{Doing, Next};
 use super::walk::Walk;
 use super::{Chain, Chains, End, Link, LinkKind, Monitor};
+use crate::Fact;
+use crate::facts::links;
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
 /// What was done while a lock was held: by whom, where only one did it, by one of them, and the
 /// thing itself.
 type Held<'a> = (Option<ThreadId>, ThreadId, Doing<'a>);
-
-/// What a link says of whoever held the lock at that time.
-const HOLDERS: &str = "its holders, in turn";
 
 impl<'a> Chains<'a> {
     /// The intervals of a thread's life that the ledger attributes to a category; `None` when
@@ -73,7 +72,7 @@ impl<'a> Chains<'a> {
         &self,
         thread: ThreadId,
         category: Category,
-        what: String,
+        what: Fact,
         intervals: &Intervals,
         holders: &[(ThreadId, Intervals)],
         held: Option<&Monitor>,
@@ -83,12 +82,8 @@ impl<'a> Chains<'a> {
         let (each, mut left) = shared_out(holders, intervals);
         root.next = walk.of_holders(&each, (None, held), &mut left);
         if !left.is_empty() && !root.next.is_empty() {
-            let mut unknown = walk.link(
-                LinkKind::HolderUnknown,
-                (None, None),
-                "who held it is not known".to_owned(),
-                &left,
-            );
+            let what = links::HOLDER_UNKNOWN.fact();
+            let mut unknown = walk.link(LinkKind::HolderUnknown, (None, None), what, &left);
             unknown.end = Some(End::Unknown);
             root.next.push(unknown);
         }
@@ -139,7 +134,7 @@ impl<'a> Walk<'_, 'a> {
         let mut back = Vec::new();
         for (holder, own) in held {
             if let Some(end) = self.end_at(*holder) {
-                let mut link = self.link(LinkKind::Holder, (Some(*holder), None), "held it".to_owned(), own);
+                let mut link = self.link(LinkKind::Holder, (Some(*holder), None), links::HELD.fact(), own);
                 link.end = Some(end);
                 back.push(link);
                 continue;
@@ -149,7 +144,7 @@ impl<'a> Walk<'_, 'a> {
                     *left = left.or(&doing.intervals);
                     continue;
                 }
-                let key = (doing.category, doing.what.clone(), doing.next.clone());
+                let key = (doing.category, doing.what.to_string(), doing.next.clone());
                 match did.get_mut(&key) {
                     Some((first, _, known)) => {
                         *first = first.filter(|first| first == holder);
@@ -165,19 +160,19 @@ impl<'a> Walk<'_, 'a> {
         }
         let mut did: Vec<_> = did.into_values().collect();
         did.sort_by_key(|(_, _, doing)| std::cmp::Reverse(doing.intervals.length_ns()));
-        let mut links = self.the_most(
+        let mut next = self.the_most(
             did,
             |(_, _, doing)| doing.intervals.clone(),
             |walk, (only, holder, doing)| {
                 let mut link = walk.through(holder, |walk| walk.follow(holder, doing));
                 // What only one of them did is shown with its name.
                 if only.is_none() {
-                    (link.thread, link.tid) = (Some(HOLDERS.to_owned()), None);
+                    (link.kind, link.thread, link.tid) = (LinkKind::Holders, None, None);
                 }
                 link
             },
         );
-        links.extend(back);
-        links
+        next.extend(back);
+        next
     }
 }

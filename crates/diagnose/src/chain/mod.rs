@@ -40,6 +40,7 @@ mod wakers;
 mod walk;
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use fathom_recording::{FrameType, ProcessId, Recording, Role, Span, StackFrame, StackId, StrId, ThreadId};
@@ -50,7 +51,7 @@ use crate::intervals::Intervals;
 use crate::thread_ledger::{self, By, ByCategory, GroupLedger, ThreadIntervals, Weight};
 use crate::waits::Category;
 use crate::waits::stack::ByStack;
-use crate::{Window, quantity};
+use crate::{Statement, Window};
 
 pub(crate) use held_locks::HeldLocks;
 pub(crate) use initialisers::awaits_initialiser;
@@ -58,7 +59,7 @@ pub use stops::{Part, Stop, StopPart};
 pub(crate) use under_lock::Monitor;
 
 /// Version of the JSON of `fathom chain`.
-pub const SCHEMA: &str = "fathom.chain/2";
+pub const SCHEMA: &str = "fathom.chain/3";
 
 /// What a thread waited for, and what that waited for, to the end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,7 +87,7 @@ pub struct Chain {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "ChainLink"))]
 pub struct Link {
-    /// The thread; `None` for a device, or where nobody knows.
+    /// The thread; `None` for a device, for several holders of a lock, or where nobody knows.
     pub thread: Option<String>,
     /// Its id at the kernel.
     pub tid: Option<i64>,
@@ -99,9 +100,9 @@ pub struct Link {
     pub category: Option<Category>,
     /// What kind of link it is.
     pub kind: LinkKind,
-    /// What it did, in words: "waiting for shop.Cart that worker-7 held", "in write() on
+    /// What it did: "waiting for shop.Cart that worker-7 held", "in write() on
     /// /var/log/app.log".
-    pub what: String,
+    pub what: Statement,
     /// Of the victim's time, milliseconds.
     pub ms: f64,
     /// The same as a share of the chain's time.
@@ -122,13 +123,15 @@ pub struct Link {
     pub next: Vec<Link>,
 }
 
-/// What a link is; its words are in [`Link::what`].
+/// What a link is; [`Link::what`] says more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
     /// What a thread did: its category says on what its time was spent.
     Thread,
+    /// What several threads did that held the lock one after another.
+    Holders,
     /// A thread that held the lock meanwhile and leads back into the chain.
     Holder,
     /// Who held the lock is not known.
@@ -197,6 +200,13 @@ impl Link {
             link.next.iter().reduce(|best, next| if next.ms > best.ms { next } else { best })
         })
     }
+}
+
+/// What threads did, with how long in all.
+pub(crate) struct Did {
+    pub(crate) category: Category,
+    pub(crate) what: Statement,
+    pub(crate) ms: f64,
 }
 
 /// Frames of a link's stack that are kept: the innermost.
@@ -374,14 +384,10 @@ impl<'a> Chains<'a> {
         self.during(thread, &self.held_up(thread, window))
     }
 
-    /// What threads did in intervals of each of them, in words with milliseconds, the longest
-    /// first, and how much of it was off the CPU. They held a monitor meanwhile where one is given.
-    pub(crate) fn did(
-        &self,
-        intervals: &[(ThreadId, Intervals)],
-        held: Option<&Monitor>,
-    ) -> (Vec<(String, f64)>, f64) {
-        let mut sums: FxHashMap<String, f64> = FxHashMap::default();
+    /// What threads did in intervals of each of them, the longest first, and how much of it was
+    /// off the CPU. They held a monitor meanwhile where one is given.
+    pub(crate) fn did(&self, intervals: &[(ThreadId, Intervals)], held: Option<&Monitor>) -> (Vec<Did>, f64) {
+        let mut sums: BTreeMap<String, Did> = BTreeMap::new();
         let mut off_ms = 0.0;
         for (thread, intervals) in intervals {
             for doing in self.doings_of_holder(*thread, intervals, held) {
@@ -389,11 +395,13 @@ impl<'a> Chains<'a> {
                     continue;
                 }
                 off_ms += if doing.category.is_running() { 0.0 } else { doing.intervals.length_ms() };
-                *sums.entry(doing.what).or_default() += doing.intervals.length_ms();
+                let did = sums.entry(doing.what.to_string());
+                let did = did.or_insert(Did { category: doing.category, what: doing.what, ms: 0.0 });
+                did.ms += doing.intervals.length_ms();
             }
         }
-        let mut did: Vec<_> = sums.into_iter().collect();
-        did.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mut did: Vec<Did> = sums.into_values().collect();
+        did.sort_by(|a, b| b.ms.total_cmp(&a.ms));
         (did, off_ms)
     }
 
@@ -438,9 +446,4 @@ impl<'a> Chains<'a> {
 /// Where a record stands and which timestamp it refers to.
 fn position(span: &Span<'_>) -> String {
     span.position()
-}
-
-/// A number of intervals in words, for what is put together.
-fn lesser(count: usize) -> String {
-    format!("{} more, each short", quantity::plural(count, "thing", "things"))
 }

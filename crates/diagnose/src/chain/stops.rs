@@ -20,10 +20,11 @@ use serde::Serialize;
 
 use super::walk::Walk;
 use super::{Chains, End, Link, LinkKind, position};
-use crate::Window;
+use crate::facts::{Metric, Value, links};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::log_write::{VM_THREAD, log_writes};
+use crate::{Statement, Window};
 
 /// The last thread is in when it blocks so shortly before all had stopped, as a part of the time
 /// that it took, and in any case within a millisecond: the VM thread looks again and again, with
@@ -62,7 +63,7 @@ pub struct Stop {
     /// The thread that all others waited for until they had stopped.
     pub last_in: Option<String>,
     /// How that is known.
-    pub last_in_how: Option<&'static str>,
+    pub last_in_how: Option<Statement>,
     /// The stack at which it came in, innermost frame first.
     pub last_in_stack: Vec<String>,
     /// Its parts, in order of time; their lengths add up to `ms`.
@@ -116,17 +117,24 @@ impl Part {
             Self::Leave => "until threads ran again",
         }
     }
-}
 
-/// How the last thread is known where none blocked near the end.
-pub(super) const RAN_MOST: &str = "it ran, or could have run, for most of the time";
+    /// That a link is this part of a stop.
+    fn of_stop(self) -> &'static Metric {
+        match self {
+            Self::Reach => &links::STOP_REACH,
+            Self::Operation => &links::STOP_OPERATION,
+            Self::LogWrite => &links::STOP_LOG_WRITE,
+            Self::Leave => &links::STOP_LEAVE,
+        }
+    }
+}
 
 /// Who came last.
 struct LastIn {
     thread: ThreadId,
     /// When it had stopped.
     until_ns: i64,
-    how: &'static str,
+    how: &'static Metric,
     stack: Option<StackId>,
 }
 
@@ -185,7 +193,7 @@ impl<'a> Chains<'a> {
             ms: span.duration_ns() as f64 / 1e6,
             asked_by: self.asked_by(jvm, span),
             last_in: last.as_ref().map(|last| self.named(last.thread).0),
-            last_in_how: last.as_ref().map(|last| last.how),
+            last_in_how: last.as_ref().map(|last| last.how.fact().into()),
             last_in_stack: self.frames(last.and_then(|last| last.stack)),
             parts,
             source: position(span),
@@ -257,7 +265,7 @@ impl<'a> Chains<'a> {
         if let Some(late) = late.max_by_key(Span::t1_ns)
             && let Some(thread) = late.thread()
         {
-            let how = "the JVM's flight recorder names it";
+            let how = &links::LAST_RECORDED;
             return Some(LastIn { thread, until_ns: late.t1_ns().min(to_ns), how, stack: late.stack() });
         }
         let java = |id: &ThreadId| {
@@ -291,11 +299,11 @@ impl<'a> Chains<'a> {
         let near = ((took as f64 * NEAR_END) as i64).max(NEAR_END_NS);
         match (blocked, busy) {
             (Some((at, span, thread)), _) if to_ns.saturating_sub(at) <= near => {
-                let how = "it was the last to block for the safepoint";
+                let how = &links::LAST_BLOCKED;
                 Some(LastIn { thread, until_ns: at, how, stack: span.stack() })
             }
             (_, Some((ns, until_ns, thread))) if ns as f64 >= MOST_OF_IT * took as f64 => {
-                let how = RAN_MOST;
+                let how = &links::LAST_RAN;
                 Some(LastIn { thread, until_ns, how, stack: self.in_fault(thread, (from_ns, to_ns)) })
             }
             _ => None,
@@ -366,17 +374,12 @@ impl<'a> Walk<'_, 'a> {
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.0.length_ns()));
-        let mut links = self.the_most(
+        let mut next = self.the_most(
             groups,
             |(_, group)| group.0.clone(),
             |walk, ((part, _, name), (own, last, span))| {
-                let operation = if name.is_empty() { String::new() } else { format!(" ({name})") };
-                let mut link = walk.link(
-                    LinkKind::Stop,
-                    (None, None),
-                    format!("a stop: {}{operation}", part.words()),
-                    &own,
-                );
+                let what = part.of_stop().fact().with("operation", Value::named(name));
+                let mut link = walk.link(LinkKind::Stop, (None, None), what, &own);
                 walk.cite(&mut link, span.as_ref(), None);
                 link.process = walk
                     .chains
@@ -392,16 +395,12 @@ impl<'a> Walk<'_, 'a> {
             },
         );
         if !left.is_empty() {
-            let mut rest = self.link(
-                LinkKind::StopUnknown,
-                (None, None),
-                "a stop that no record explains".into(),
-                &left,
-            );
+            let what = links::STOP_UNKNOWN.fact();
+            let mut rest = self.link(LinkKind::StopUnknown, (None, None), what, &left);
             rest.end = Some(End::Unknown);
-            links.push(rest);
+            next.push(rest);
         }
-        links
+        next
     }
 
     /// What the thread behind a part of a stop did in its intervals: the last thread until it had
@@ -425,12 +424,12 @@ impl<'a> Walk<'_, 'a> {
         });
         let own =
             if one { intervals.and(&Intervals::of([(i64::MIN, last.until_ns)])) } else { intervals.clone() };
-        let mut links = self.thread_links(last.thread, &own);
+        let mut next = self.thread_links(last.thread, &own);
         let rest = intervals.without(&own);
         if let (Some(vm), false) = (vm, rest.is_empty()) {
-            links.extend(self.thread_links(vm, &rest));
+            next.extend(self.thread_links(vm, &rest));
         }
-        links
+        next
     }
 
     /// What a thread did, unless the chain leads through it already.
@@ -439,7 +438,8 @@ impl<'a> Walk<'_, 'a> {
             return Vec::new();
         }
         if self.leads_through(thread) {
-            let mut link = self.link(LinkKind::Again, (Some(thread), None), "again".into(), intervals);
+            let again = links::AGAIN.fact();
+            let mut link = self.link(LinkKind::Again, (Some(thread), None), again, intervals);
             link.end = Some(End::Circle);
             return vec![link];
         }

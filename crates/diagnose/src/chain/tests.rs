@@ -4,7 +4,8 @@ use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{FrameType, Role, Sink, SourceId, SpanRow, StackId};
 
 use super::*;
-use crate::built::Built;
+use crate::built::{Built, spent_in};
+use crate::facts::links;
 
 mod any_waits;
 
@@ -207,9 +208,10 @@ fn what_the_holders_of_a_convoy_did_is_added_up_over_the_wait() {
         adds_up(chain.ms, &chain.links);
         assert_eq!(chain.links[0].what, "waiting for shop.Ledger in shop.Orders.book()");
         let next: Vec<_> =
-            chain.links[0].next.iter().map(|l| (l.thread.as_deref(), l.what.as_str(), l.ms)).collect();
-        let holders = Some("its holders, in turn");
-        assert_eq!(next, [(holders, "asleep in shop.Audit.trail", 2_700.0), (holders, "running", 300.0)]);
+            chain.links[0].next.iter().map(|l| (l.kind, l.what.fact().clone(), l.ms)).collect();
+        let asleep = spent_in(Category::Sleep, "shop.Audit.trail");
+        let (in_turn, ran) = (LinkKind::Holders, links::RUNNING.fact());
+        assert_eq!(next, [(in_turn, asleep, 2_700.0), (in_turn, ran, 300.0)]);
         let stack = ["futex_wait", "java.lang.Thread.sleep", "shop.Audit.trail", "shop.Orders.book"];
         assert_eq!(chain.links[0].next[0].stack, stack);
     }
@@ -261,10 +263,7 @@ fn an_owner_that_runs_sleeps_or_has_no_cpu_is_the_end_of_the_chain() {
             (Some(Category::Running), 100.0, Some(End::Running)),
         ]
     );
-    assert_eq!(
-        (owner[1].next[0].what.as_str(), owner[1].next[0].end),
-        ("stress (9) ran", Some(End::Running))
-    );
+    assert_eq!((&*owner[1].next[0].what, owner[1].next[0].end), ("stress (9) ran", Some(End::Running)));
 }
 
 #[test]
@@ -307,8 +306,7 @@ fn who_had_the_cpus_is_added_up_over_the_whole_wait_and_by_process() {
     let chain = world.chain(0, (1_000, 4_000));
     let queue = chain.links.iter().find(|link| link.category == Some(Category::RunQueue)).unwrap();
     adds_up(queue.ms, &queue.next);
-    let who: Vec<(&str, i64)> =
-        queue.next.iter().map(|link| (link.what.as_str(), link.ms.round() as i64)).collect();
+    let who: Vec<(&str, i64)> = queue.next.iter().map(|link| (&*link.what, link.ms.round() as i64)).collect();
     // Of the program's own 0.6 CPUs the thread itself ran 0.1.
     assert_eq!(who[..2], [("hog ran", 2_024), ("other threads of App ran", 675)], "{who:?}");
     assert!(queue.next.iter().all(|link| link.stack.is_empty()), "whose stack: {:?}", queue.next);
@@ -410,10 +408,7 @@ fn a_stop_is_cut_into_its_parts_with_the_last_thread_and_the_blocked_log() {
     }
     assert_eq!(stop.parts[0].links[0].category, Some(Category::Running));
     let write = &stop.parts[2].links[0];
-    assert_eq!(
-        (write.what.as_str(), write.next[0].end),
-        ("blocked: disk on /mnt/gc.log", Some(End::Outside))
-    );
+    assert_eq!((&*write.what, write.next[0].end), ("blocked: disk on /mnt/gc.log", Some(End::Outside)));
     assert_eq!(write.next[0].what, "a frozen file system");
 }
 
@@ -421,8 +416,8 @@ fn a_stop_is_cut_into_its_parts_with_the_last_thread_and_the_blocked_log() {
 fn the_chain_of_a_thread_that_was_stopped_leads_through_the_stop() {
     let chain = stopped().chain(1, (10_002, 10_500));
     adds_up(chain.ms, &chain.links);
-    let reach = format!("a stop: {}", Part::Reach.words());
-    let reach = chain.links.iter().flat_map(|link| &link.next).find(|link| link.what.starts_with(&reach));
+    let is_reach = |link: &&Link| link.what.fact().metric == &links::STOP_REACH;
+    let reach = chain.links.iter().flat_map(|link| &link.next).find(is_reach);
     let reach = reach.unwrap_or_else(|| panic!("{chain:#?}"));
     assert_eq!((reach.ms, reach.next[0].thread.as_deref()), (298.0, Some("a")));
     assert_eq!(reach.next[0].end, Some(End::Running));
@@ -440,7 +435,7 @@ fn nobody_near_the_end_means_who_ran_most_and_a_sleeper_is_never_the_last() {
     world.add(kind::SCHED_OFF, 2, "sleeping", (0, 100_000), &nap, &[], &[]);
     let stop = &world.stops()[0];
     assert_eq!(stop.last_in.as_deref(), Some("a"), "{stop:#?}");
-    assert_eq!(stop.last_in_how, Some(super::stops::RAN_MOST));
+    assert_eq!(stop.last_in_how, Some(links::LAST_RAN.fact().into()));
 }
 
 #[test]

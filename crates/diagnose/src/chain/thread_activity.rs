@@ -9,11 +9,13 @@ use rustc_hash::FxHashMap;
 
 use super::initialisers::awaits_initialiser;
 use super::{Chains, End};
+use crate::facts::{Value, links};
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
 use crate::waits::queues::is_jdk;
 use crate::waits::{Category, record};
+use crate::{Fact, Statement};
 
 /// Methods of the JDK that only wait or delegate: the caller is what matters.
 pub(super) const TRANSPARENT: [&str; 6] =
@@ -40,16 +42,10 @@ const FROZEN: [&str; 2] = ["percpu_rwsem_wait", "__percpu_down_read"];
 /// The class of what a thread waits at for a condition of `java.util.concurrent`.
 const CONDITION: &str = "AbstractQueuedSynchronizer$ConditionObject";
 
-/// What a thread of the JVM or of its collector does in a stop that waits for another of them.
-const AWAITS_THE_JVM: &str = "waiting for another thread of the JVM";
-
-/// What a thread does that has no work until the time comes that it has set: a scheduler's.
-const UNTIL_A_TIME: &str = "idle until a time that it had set";
-
 /// A thing that a thread did.
 pub(super) struct Doing<'a> {
     pub(super) category: Category,
-    pub(super) what: String,
+    pub(super) what: Statement,
     pub(super) intervals: Intervals,
     /// The longest record of it.
     pub(super) span: Option<Span<'a>>,
@@ -71,8 +67,12 @@ pub(super) enum Next {
     Disk,
     /// A CPU.
     Cpu,
-    /// Something of which only the name is known.
-    Named(String, EndKey),
+    /// An interrupt or a process of which only the name is known: it ended the wait.
+    EndedBy(String),
+    /// A file system until it is thawed.
+    FrozenFiles,
+    /// Nothing: the chain ends there.
+    End(EndKey),
 }
 
 /// [`End`], with an order.
@@ -95,23 +95,20 @@ impl From<EndKey> for End {
     }
 }
 
-const fn ends(key: EndKey) -> Next {
-    Next::Named(String::new(), key)
-}
-
-type Key = (Category, String, Next);
+type Key = (Category, Statement, Next);
 
 /// Things under way to become [`Doing`]s.
 #[derive(Default)]
-struct Found<'a>(BTreeMap<Key, Seen<'a>>);
+struct Found<'a>(BTreeMap<(Category, String, Next), Seen<'a>>);
 
-/// When, and the longest record with its part of that, nanoseconds.
-type Seen<'a> = (Vec<(i64, i64)>, Option<(i64, Span<'a>)>);
+/// What, when, and the longest record with its part of that, nanoseconds.
+type Seen<'a> = (Statement, Vec<(i64, i64)>, Option<(i64, Span<'a>)>);
 
 impl<'a> Found<'a> {
-    fn add(&mut self, key: Key, parts: Vec<(i64, i64)>, span: Option<Span<'a>>) {
+    fn add(&mut self, (category, what, next): Key, parts: Vec<(i64, i64)>, span: Option<Span<'a>>) {
         let ns: i64 = parts.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
-        let (intervals, longest) = self.0.entry(key).or_default();
+        let seen = self.0.entry((category, what.to_string(), next));
+        let (_, intervals, longest) = seen.or_insert_with(|| (what, Vec::new(), None));
         intervals.extend(parts);
         if let Some(span) = span.filter(|_| longest.as_ref().is_none_or(|(best, _)| ns > *best)) {
             *longest = Some((ns, span));
@@ -141,7 +138,7 @@ impl<'a> Chains<'a> {
             }
         }
         let mut doings: Vec<Doing<'a>> = (found.0.into_iter())
-            .map(|((category, what, next), (parts, longest))| Doing {
+            .map(|((category, _, next), (what, parts, longest))| Doing {
                 category,
                 what,
                 intervals: Intervals::of(parts),
@@ -160,11 +157,11 @@ impl<'a> Chains<'a> {
     fn not_seen(&self, intervals: Intervals) -> Doing<'a> {
         Doing {
             category: Category::Unknown,
-            what: "not seen".to_owned(),
+            what: links::NOT_SEEN.fact().into(),
             intervals,
             span: None,
             stack: None,
-            next: ends(EndKey::Unknown),
+            next: Next::End(EndKey::Unknown),
         }
     }
 
@@ -187,25 +184,24 @@ impl<'a> Chains<'a> {
                 *stacks.entry(stack).or_default() += 1;
             }
         });
-        let what = match methods.iter().max_by_key(|(_, count)| **count) {
-            Some(((method, Some(caller)), _)) => format!("running, mostly {method} below {caller}"),
-            Some(((method, None), _)) => format!("running, mostly {method}"),
-            None => "running".to_owned(),
-        };
+        let most = methods.iter().max_by_key(|(_, count)| **count).map(|(most, _)| *most);
+        let what = links::RUNNING.fact().with("method", most.map(|(method, _)| Value::name(method)));
+        let what = what.with("caller", most.and_then(|(_, caller)| caller).map(Value::name)).into();
         let stack = stacks.into_iter().max_by_key(|(id, count)| (*count, std::cmp::Reverse(*id)));
         let stack = stack.map(|(stack, _)| stack);
-        Doing { category: Category::Running, what, intervals, span: None, stack, next: ends(EndKey::Running) }
+        let next = Next::End(EndKey::Running);
+        Doing { category: Category::Running, what, intervals, span: None, stack, next }
     }
 
     /// Time off the CPU under one category, described by the locks that were waited for, by calls
     /// that name a file or a peer, and by the switches themselves.
     fn off_the_cpu(&self, thread: ThreadId, category: Category, own: Intervals, found: &mut Found<'a>) {
         if category == Category::Frozen {
-            let next = ends(end_of(category));
+            let next = Next::End(end_of(category));
             let parts = own.ranges().to_vec();
             let off = self.intervals.off(thread);
             let near = off.partition_point(|span| span.t1_ns() <= parts.first().map_or(0, |part| part.0));
-            found.add((category, category.words().to_owned(), next), parts, off.get(near).copied());
+            found.add((category, spent(category).into(), next), parts, off.get(near).copied());
             return;
         }
         let mut left = own;
@@ -244,9 +240,9 @@ impl<'a> Chains<'a> {
                 _ if category.is_stopped() => Next::Stop,
                 Category::Disk => Next::Disk,
                 Category::RunQueue => Next::Cpu,
-                _ => ends(end_of(category)),
+                _ => Next::End(end_of(category)),
             };
-            found.add((category, category.words().to_owned(), next), left.ranges().to_vec(), None);
+            found.add((category, spent(category).into(), next), left.ranges().to_vec(), None);
         }
     }
 
@@ -284,50 +280,52 @@ impl<'a> Chains<'a> {
             return None;
         }
         let category = if category == Category::Blocked { category_of_span } else { category };
-        let class = if span.name().is_empty() { "a lock" } else { span.name() };
         if span.kind() == kind::LOCK_WAIT || (span.kind() == kind::LOCK_PARK && category != Category::Lock) {
             // The class of a condition says nothing of what is waited for.
             let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
-            let place = Some(class).filter(|class| class.ends_with(CONDITION));
+            let place = Some(span.name()).filter(|class| class.ends_with(CONDITION));
             let place = place.and_then(|_| self.java_method(self.stack_of(span), is_own));
-            let on = place.map_or_else(|| format!(", on {class}"), |place| format!(" in {place}"));
+            let on = |what: Fact| match (place, span.name()) {
+                (Some(place), _) => what.with("place", Value::name(place)),
+                (None, "") => what.with("class", Value::name("a lock")),
+                (None, class) => what.with("class", Value::name(class)),
+            };
             if category == Category::TimedWait {
-                return Some((category, format!("{}{on}", category.words()), ends(end_of(category))));
+                return Some((category, on(spent(category)).into(), Next::End(end_of(category))));
             }
             let what = match awaits_initialiser(self.recording, self.stack_of(span)) {
-                true => "waiting for another thread to initialise a class".to_owned(),
-                false => format!("waiting for another thread{on}"),
+                true => links::FOR_INITIALISER.fact(),
+                false => on(links::FOR_A_THREAD.fact()),
             };
             let waker = span.label(label::WAKER).and_then(|name| self.by_name(span.process(), name));
             let waker = waker.or_else(|| self.woken_by(thread, span)).filter(|other| *other != thread);
             let next = waker.map_or_else(|| self.interrupted(thread, span), Next::Thread);
-            return Some((category, what, next));
+            return Some((category, what.into(), next));
         }
         if let Some(lock) = self.held_lock_of(span) {
-            return Some((category, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock)));
+            return Some((category, self.for_held_lock(lock).into(), Next::Lock(lock)));
         }
         let owner = self.owner(span).filter(|owner| *owner != thread);
-        let holder = span.label(label::OWNER).map_or(String::new(), |owner| format!(" that {owner} held"));
-        let next = owner.map_or(ends(EndKey::Unknown), Next::Thread);
-        Some((category, format!("waiting for {class}{holder}"), next))
+        let what = Fact { value: Value::named(span.name()), ..links::FOR_LOCK.fact() };
+        let what = what.with("owner", span.label(label::OWNER).map(Value::name));
+        Some((category, what.into(), owner.map_or(Next::End(EndKey::Unknown), Next::Thread)))
     }
 
     /// A call, with what it names.
     fn call(&self, thread: ThreadId, category: Category, span: &Span<'a>) -> Option<Key> {
         let with = record::target(span);
-        let what = match (span.kind(), with) {
-            (kind::NET_DNS, _) => format!("resolving {}", span.name()),
-            (kind::NET_CONNECT, Some(peer)) => format!("connecting to {peer}"),
-            (kind::NET_TLS, Some(peer)) => format!("in a TLS handshake with {peer}"),
-            (kind::MEMORY_MAP_LOCK, _) => {
-                format!("waiting to {} the address space of its process", span.name())
-            }
-            (kind::MEMORY_STALL, _) => format!("waiting for memory: {}", span.name()),
-            (kind::PAGE_FAULT, Some(path)) => format!("in a {} page fault on {path}", span.name()),
-            (kind::PAGE_FAULT, None) => format!("in a {} page fault", span.name()),
-            (_, Some(with)) => format!("in {}() on {with}", span.name()),
+        let name = Value::name(span.name());
+        let what: Statement = match (span.kind(), with) {
+            (kind::NET_DNS, _) => links::RESOLVING.is(name),
+            (kind::NET_CONNECT, Some(peer)) => links::CONNECTING.is(Value::name(peer)),
+            (kind::NET_TLS, Some(peer)) => links::TLS.is(Value::name(peer)),
+            (kind::MEMORY_MAP_LOCK, _) => links::FOR_MAP_LOCK.is(name),
+            (kind::MEMORY_STALL, _) => links::FOR_MEMORY.is(name),
+            (kind::PAGE_FAULT, path) => links::PAGE_FAULT.is(name).with("target", path.map(Value::name)),
+            (_, Some(with)) => links::CALL.is(name).with("target", Value::name(with)),
             _ => return None,
-        };
+        }
+        .into();
         let answers = with.filter(|_| category == Category::Network);
         if let Some(other) = answers.and_then(|peer| self.answered_by(thread, peer, span)) {
             return Some((category, what, Next::Thread(other)));
@@ -354,54 +352,52 @@ impl<'a> Chains<'a> {
     fn switched(&self, thread: ThreadId, category: Category, span: &Span<'a>) -> Key {
         let process = self.recording.threads[thread.index()].process;
         if let Some(lock) = self.held_lock_at(process, category, span.stack()) {
-            return (category, format!("waiting for {}", self.held_lock_name(lock)), Next::Lock(lock));
+            return (category, self.for_held_lock(lock).into(), Next::Lock(lock));
         }
         let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
-        let place =
-            self.java_method(span.stack(), is_own).map_or(String::new(), |name| format!(" in {name}"));
-        let with = record::target(span).map_or(String::new(), |with| format!(" on {with}"));
         let role = self.recording.threads[thread.index()].role;
         let waker = || self.woken_by(thread, span).filter(|other| *other != thread);
         let is_the_jvms = matches!(role, Role::Gc | Role::Vm);
-        let words = match category {
-            Category::Idle if is_the_jvms && waker().is_some() => AWAITS_THE_JVM,
-            Category::Idle if span.label(label::INTERRUPT) == Some(interrupt::TIMER) => UNTIL_A_TIME,
-            _ => category.words(),
+        let what = match category {
+            Category::Idle if is_the_jvms && waker().is_some() => links::FOR_THE_JVM.fact(),
+            Category::Idle if span.label(label::INTERRUPT) == Some(interrupt::TIMER) => {
+                links::UNTIL_A_TIME.fact()
+            }
+            _ => spent(category),
         };
-        let what = format!("{words}{with}{place}");
+        let what = what.with("target", record::target(span).map(Value::name));
+        let what = what.with("place", self.java_method(span.stack(), is_own).map(Value::name)).into();
         let next = match category {
             _ if category.is_stopped() => Next::Stop,
             Category::Disk | Category::PageFault => return self.storage(category, what, span.stack()),
-            Category::RunQueue => return (category, category.words().to_owned(), Next::Cpu),
+            Category::RunQueue => return (category, spent(category).into(), Next::Cpu),
             // What the JVM's own threads wait for in a stop is what another of them does.
-            Category::Idle if is_the_jvms => waker().map_or(ends(EndKey::Choice), Next::Thread),
+            Category::Idle if is_the_jvms => waker().map_or(Next::End(EndKey::Choice), Next::Thread),
             Category::NativeLock | Category::Waiting | Category::Monitor | Category::Lock => {
                 waker().map_or_else(|| ended_by_interrupt(span), Next::Thread)
             }
             Category::Network => match record::target(span) {
                 Some(peer) => {
-                    self.answered_by(thread, peer, span).map_or(ends(end_of(category)), Next::Thread)
+                    self.answered_by(thread, peer, span).map_or(Next::End(end_of(category)), Next::Thread)
                 }
-                None => ends(end_of(category)),
+                None => Next::End(end_of(category)),
             },
             Category::Child => match span.label(label::WAKER) {
-                Some(other) => Next::Named(format!("{other}, which ended the wait"), EndKey::Outside),
-                None => ends(EndKey::Outside),
+                Some(other) => Next::EndedBy(other.to_owned()),
+                None => Next::End(EndKey::Outside),
             },
-            _ => ends(end_of(category)),
+            _ => Next::End(end_of(category)),
         };
         (category, what, next)
     }
 
     /// A wait in a call or a fault: for storage, unless its category or its stack says otherwise.
-    fn storage(&self, category: Category, what: String, stack: Option<StackId>) -> Key {
+    fn storage(&self, category: Category, what: Statement, stack: Option<StackId>) -> Key {
         let next = match category {
-            Category::Disk | Category::PageFault if self.has_frame(stack, &FROZEN) => {
-                Next::Named("a frozen file system".into(), EndKey::Outside)
-            }
+            Category::Disk | Category::PageFault if self.has_frame(stack, &FROZEN) => Next::FrozenFiles,
             Category::Disk => Next::Disk,
             Category::PageFault if self.has_frame(stack, &STORAGE) => Next::Disk,
-            _ => ends(end_of(category)),
+            _ => Next::End(end_of(category)),
         };
         (category, what, next)
     }
@@ -444,7 +440,8 @@ impl<'a> Chains<'a> {
 
     /// What ended a wait of which no thread is known to have done so.
     fn interrupted(&self, thread: ThreadId, span: &Span<'_>) -> Next {
-        self.last_switch(thread, span).map_or(ends(EndKey::Unknown), |switch| ended_by_interrupt(&switch))
+        self.last_switch(thread, span)
+            .map_or(Next::End(EndKey::Unknown), |switch| ended_by_interrupt(&switch))
     }
 }
 
@@ -452,9 +449,14 @@ impl<'a> Chains<'a> {
 /// in vain.
 fn ended_by_interrupt(switch: &Span<'_>) -> Next {
     match switch.label(label::INTERRUPT) {
-        None | Some(interrupt::TIMER) => ends(EndKey::Unknown),
-        Some(other) => Next::Named(format!("{other}, which ended the wait"), EndKey::Outside),
+        None | Some(interrupt::TIMER) => Next::End(EndKey::Unknown),
+        Some(other) => Next::EndedBy(other.to_owned()),
     }
+}
+
+/// Time under a category.
+pub(super) fn spent(category: Category) -> Fact {
+    links::SPENT.is(Value::Category(category))
 }
 
 /// Why a chain ends at a category that names nothing to go on to.

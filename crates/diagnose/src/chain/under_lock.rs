@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use fathom_recording::{StackId, ThreadId};
 
 use super::Chains;
-use super::thread_activity::{Doing, EndKey, Next, TRANSPARENT};
+use super::thread_activity::{Doing, EndKey, Next, TRANSPARENT, spent};
+use crate::Fact;
+use crate::facts::Value;
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{Seen, seen_within};
@@ -57,11 +59,11 @@ impl<'a> Chains<'a> {
         thread: ThreadId,
         intervals: &Intervals,
         monitor: &Monitor,
-    ) -> BTreeMap<(Category, String), (i64, Option<StackId>)> {
+    ) -> BTreeMap<(Category, String), Short> {
         let ends = intervals.ranges().first().map(|s| s.0).zip(intervals.ranges().last().map(|s| s.1));
         let (from, to) = ends.unwrap_or_default();
         let cpu = self.recording.on_cpu_kind();
-        let mut within: BTreeMap<(Category, String), (i64, Option<StackId>)> = BTreeMap::new();
+        let mut within: BTreeMap<(Category, String), Short> = BTreeMap::new();
         for sample in self.intervals.samples(thread) {
             if Some(sample.kind) == cpu || !(from..=to).contains(&sample.t_ns) {
                 continue;
@@ -77,39 +79,41 @@ impl<'a> Chains<'a> {
             }
             let is_own = |name: &str| TRANSPARENT.iter().any(|prefix| name.starts_with(prefix));
             let method = crate::waits::place::java_method(self.recording, Some(stack), is_own);
-            let place = method.map_or(String::new(), |name| format!(" in {name}"));
-            let (ns, _) =
-                within.entry((category, format!("{}{place}", category.words()))).or_insert((0, Some(stack)));
-            *ns += sample.weight.max(0);
+            let what = spent(category).with("place", method.map(Value::name));
+            let short = within.entry((category, what.sentence()));
+            short.or_insert_with(|| Short { what, ns: 0, stack }).ns += sample.weight.max(0);
         }
-        within.retain(|_, (ns, _)| *ns > 0);
+        within.retain(|_, short| short.ns > 0);
         within
     }
 }
 
+/// Short waits of one sort: what they were, how long in all, and the stack of one.
+struct Short {
+    what: Fact,
+    ns: i64,
+    stack: StackId,
+}
+
 /// Shares intervals out among what was done in them, in proportion.
-fn shared<'a>(
-    within: BTreeMap<(Category, String), (i64, Option<StackId>)>,
-    intervals: &Intervals,
-) -> Vec<Doing<'a>> {
-    let all: i128 = within.values().map(|(ns, _)| i128::from(*ns)).sum();
+fn shared<'a>(within: BTreeMap<(Category, String), Short>, intervals: &Intervals) -> Vec<Doing<'a>> {
+    let all: i128 = within.values().map(|short| i128::from(short.ns)).sum();
     let length = i128::from(intervals.length_ns());
     let (mut sum, mut cut, mut left) = (0_i128, 0_i128, intervals.clone());
     let mut doings = Vec::new();
-    for ((category, what), (ns, stack)) in within {
+    for ((category, _), Short { what, ns, stack }) in within {
         sum += i128::from(ns);
         let until = length * sum / all.max(1);
         let (own, rest) = left.split_at_ns((until - cut) as i64);
         (left, cut) = (rest, until);
         let next = match category {
             Category::Disk => Next::Disk,
-            Category::Network | Category::Dns | Category::Child => {
-                Next::Named(String::new(), EndKey::Outside)
-            }
-            Category::Sleep | Category::TimedWait => Next::Named(String::new(), EndKey::Choice),
-            _ => Next::Named(String::new(), EndKey::Unknown),
+            Category::Network | Category::Dns | Category::Child => Next::End(EndKey::Outside),
+            Category::Sleep | Category::TimedWait => Next::End(EndKey::Choice),
+            _ => Next::End(EndKey::Unknown),
         };
         if !own.is_empty() {
+            let (what, stack) = (what.into(), Some(stack));
             doings.push(Doing { category, what, intervals: own, span: None, stack, next });
         }
     }

@@ -4,9 +4,11 @@ use fathom_recording::vocabulary::label;
 use fathom_recording::{Span, StackId, ThreadId};
 
 use super::thread_activity::{Doing, Next};
-use super::{Chains, End, Link, LinkKind, lesser, position};
+use super::{Chains, End, Link, LinkKind, position};
+use crate::facts::{Value, links};
 use crate::intervals::Intervals;
 use crate::waits::Category;
+use crate::{Fact, Statement};
 
 /// Threads that follow each other. Chains of real programs are three or four long; a longer one is
 /// a queue.
@@ -56,7 +58,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         intervals: impl Fn(&T) -> Intervals,
         mut link: impl FnMut(&mut Self, T) -> Link,
     ) -> Vec<Link> {
-        let (mut links, mut count, mut rest) = (Vec::new(), 0, Intervals::default());
+        let (mut most, mut count, mut rest) = (Vec::new(), 0, Intervals::default());
         for (i, thing) in things.into_iter().enumerate() {
             let own = intervals(&thing);
             let is_short = (own.length_ns() as f64) < LEAST_SHARE * self.total_ns as f64;
@@ -65,15 +67,16 @@ impl<'c, 'a> Walk<'c, 'a> {
                 rest = rest.or(&own);
             } else {
                 self.left -= 1;
-                links.push(link(self, thing));
+                most.push(link(self, thing));
             }
         }
         if count > 0 {
-            let mut link = self.link(LinkKind::Smaller, (None, None), lesser(count), &rest);
+            let smaller = links::SMALLER.is(Value::count(count));
+            let mut link = self.link(LinkKind::Smaller, (None, None), smaller, &rest);
             link.end = Some(End::NotFollowed);
-            links.push(link);
+            most.push(link);
         }
-        links
+        most
     }
 
     pub(super) fn follow(&mut self, thread: ThreadId, doing: Doing<'a>) -> Link {
@@ -102,17 +105,24 @@ impl<'c, 'a> Walk<'c, 'a> {
             }
             Next::Cpu => link.next = self.cpu_links(thread, &doing.intervals),
             Next::Disk => link.next = self.disk_links(thread, &doing.intervals),
-            Next::Named(name, end) if name.is_empty() => link.end = Some(end.into()),
-            Next::Named(name, end) => {
-                let mut next = self.link(LinkKind::Outside, (None, None), name, &doing.intervals);
-                next.end = Some(end.into());
-                link.next = vec![next];
+            Next::End(end) => link.end = Some(end.into()),
+            Next::EndedBy(name) => {
+                let who = links::ENDED_BY.is(Value::Name(name));
+                link.next = vec![self.outside(who, &doing.intervals)];
+            }
+            Next::FrozenFiles => {
+                link.next = vec![self.outside(links::FROZEN_FILES.fact(), &doing.intervals)];
             }
         }
         if link.next.is_empty() && link.end.is_none() {
             link.end = Some(End::Unknown);
         }
         link
+    }
+
+    /// What lies outside of what was recorded.
+    fn outside(&self, what: Fact, intervals: &Intervals) -> Link {
+        Link { end: Some(End::Outside), ..self.link(LinkKind::Outside, (None, None), what, intervals) }
     }
 
     /// Goes on to another thread in the same intervals, unless the chain comes to its end there.
@@ -149,7 +159,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         &self,
         kind: LinkKind,
         (thread, category): (Option<ThreadId>, Option<Category>),
-        what: String,
+        what: impl Into<Statement>,
         intervals: &Intervals,
     ) -> Link {
         let (name, tid, process) = match thread {
@@ -170,7 +180,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             process_id: thread.and_then(|thread| self.chains.process_of(thread)),
             category,
             kind,
-            what,
+            what: what.into(),
             ms,
             share,
             times: intervals.ranges().len(),

@@ -28,6 +28,33 @@ super::metrics! {
     /// others than those that wait for them, and the peer at whose other end they are.
     DOING = "thread-doing",
         "{value}[ at {peer}][ at {file}][ of {name}][ on {mapping}][ in {place}][ (thread {thread})][ (thread {thread-of-another} of {process})][ at the other end of {over}]";
+    /// The same over several connections of a service, files or pipes.
+    AT_PEERS = "thread-doing-at-peers", "{doing} ({value} peers)";
+    AT_FILES = "thread-doing-at-files", "{doing} ({value} files)";
+    AT_PIPES = "thread-doing-at-pipes", "{doing} ({value} pipes and processes)";
+    /// Waits for room to send, where there is no baseline.
+    FOR_ROOM = "thread-waits-to-send", "waiting for room to send in {value}";
+    /// Waits for an answer over another thread's connection, where there is no baseline.
+    FOR_ANSWER = "thread-waits-for-answer", "waiting for {value}";
+    /// What threads ran, where there is no baseline.
+    RAN = "threads-ran", "running[ ({within})]";
+    /// The same, with waits for threads that ran.
+    RAN_OR_BEHIND = "threads-ran-or-waited", "running or waiting for a thread that ran[ ({within})]";
+    /// The methods that run most.
+    RAN_METHODS = "threads-ran-methods", "{methods*, } of it";
+    /// The method below which most of it lies, and those that run most.
+    RAN_BELOW = "threads-ran-below", "most of it below {value}[: {methods*, }]";
+    /// A method's share of the running time.
+    SHARE_OF_RUNNING = "share-of-running", "{method} {value}";
+    /// A pool whose threads always had work.
+    BUSY_POOL = "pool-always-busy",
+        "the {threads} threads of {pool}-# had work for {value} of the time: work handed to them queues up";
+    /// The same of a pool with one thread.
+    BUSY_THREAD = "thread-always-busy",
+        "{thread}, the only thread of its pool, had work for {value} of the time: work handed to it queues up";
+    /// Requests that take longer than threads work on them or wait for them.
+    STAND = "requests-stand",
+        "its {requests} requests a second are answered after {value!} each, of which threads work or wait for {work!}: the rest of the time they stand where no thread waits for them, as in a queue or a timer";
     /// A part of what grew.
     PART = "growth",
         "{doing}: [{value!} {each}, {baseline!} in the baseline|{value:.2} threads at a time, {baseline:.2} in the baseline], by {threads|thread|threads}";

@@ -56,10 +56,18 @@ super::metrics! {
     /// Windows that come back in a beat.
     PERIODIC = "windows-periodic", "for {value} s in every {every} s ({times} times, {from}–{to} s)";
     /// A part of the time: stops of a JVM.
-    PART_STOPS = "part-stops", "{value} {process} was {what}[: {detail}]";
+    PART_STOPS = "part-stops", "{value} {process} was {what}[: {details*; }]";
     /// Parts of the application threads' time.
     PART_THREADS = "part-threads",
         "of {value} in which application threads[ of {process}] were not idle, {parts*, }";
     PART = "part", "{value} {what}[ ({baseline} in the baseline)]";
-    PART_DETAIL = "part-detail", "{value}";
+    PART_DETAIL = "part-detail", "{details*; }";
+    /// What a part of the time was spent on: a category of the ledger.
+    CATEGORY = "part-category", "{value}";
+    /// All that ran, whatever its layer.
+    RUNNING = "part-running", "running";
+    /// Stops until threads ran again, which the ledger of threads does not distinguish.
+    LEAVING = "part-leaving-safepoint", "stopped: leaving a safepoint";
+    /// Stops of one name and cause.
+    STOPS_NAMED = "part-stops-named", "{value} × {name}[, {cause}]";
 }

@@ -11,6 +11,7 @@ mod sentence;
 mod statement;
 mod value;
 
+pub(crate) mod account;
 pub(crate) mod checks;
 pub(crate) mod compile;
 pub(crate) mod cpu;
@@ -19,6 +20,7 @@ pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod headlines;
 pub(crate) mod judged;
+pub(crate) mod links;
 pub(crate) mod live_set;
 pub(crate) mod locks;
 pub(crate) mod meanings;
@@ -188,6 +190,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("What findings mean", meanings::ALL),
         ("What running time is spent on", mechanisms::ALL),
         ("Why a finding is as sure as it is", reasons::ALL),
+        ("The account of the loss", account::ALL),
         ("How to see that it helped", checks::ALL),
         ("Collections", pauses::ALL),
         ("The live set", live_set::ALL),
@@ -195,6 +198,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("CPUs", cpu::ALL),
         ("Waits", waits::ALL),
         ("Locks", locks::ALL),
+        ("Links of chains", links::ALL),
         ("Writes of the log", written::ALL),
         ("Page faults", faults::ALL),
         ("What grew", growth::ALL),

@@ -1,10 +1,12 @@
-//! Values of facts: a number with its unit, a name, or a list of facts; and how each is written.
+//! Values of facts: a number with its unit, a name, a category of time, or a list of facts; and how
+//! each is written.
 
 use serde::Serialize;
 use serde::ser::Serializer;
 
 use super::{Fact, Statement};
 use crate::quantity;
+use crate::waits::Category;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -33,7 +35,7 @@ pub enum Unit {
     Number,
 }
 
-/// A number with its unit, a name, or a list of facts.
+/// A number with its unit, a name, a category of time, or a list of facts.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(as = "WrittenValue<'static>"))]
 pub enum Value {
@@ -41,6 +43,8 @@ pub enum Value {
     Number(f64, Unit),
     /// A method, a lock, a file, a process, a cause: as the recording has it.
     Name(String),
+    /// What time was spent on: JSON has the id, a sentence the words of the ledger of threads.
+    Category(Category),
     /// The parts of something, largest first.
     List(Vec<Fact>),
 }
@@ -165,6 +169,7 @@ impl Value {
                 Unit::OfSeries => quantity::number(*n),
             },
             (Self::Name(name), _) => name.clone(),
+            (Self::Category(category), _) => category.words().to_owned(),
             (Self::List(parts), _) => parts.iter().map(Fact::sentence).collect::<Vec<_>>().join(between),
         }
     }
@@ -191,7 +196,7 @@ impl From<Fact> for Value {
 enum WrittenValue<'v> {
     /// The parts of something, largest first.
     List { parts: &'v [Fact] },
-    /// A number with its unit, or a name without one.
+    /// A number with its unit, or a name or the id of a category without one.
     One { value: Bare<'v>, unit: Option<Unit> },
 }
 
@@ -224,6 +229,7 @@ impl Serialize for Bare<'_> {
         match self.0 {
             Some(Value::Number(number, _)) if number.is_finite() => serializer.serialize_f64(*number),
             Some(Value::Name(name)) => serializer.serialize_str(name),
+            Some(Value::Category(category)) => category.serialize(serializer),
             _ => serializer.serialize_none(),
         }
     }

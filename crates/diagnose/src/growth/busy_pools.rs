@@ -8,9 +8,10 @@ use rustc_hash::FxHashMap;
 
 use crate::attribution::Pool;
 use crate::chain::Chains;
+use crate::facts::{Value, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, quantity};
+use crate::{Case, Fact};
 
 /// The methods in which the threads of an executor take one task after another and run it.
 const RUNNERS: [&str; 5] = [
@@ -52,9 +53,9 @@ impl Spent<'_> {
     }
 }
 
-/// That the pool that does most of the work always had some, in words; `None` where there is no
-/// such pool. `work_ms`: what all threads of the JVM spent on work.
-pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
+/// That the pool that does most of the work always had some; `None` where there is no such pool.
+/// `work_ms`: what all threads of the JVM spent on work.
+pub(crate) fn always_busy(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<Fact> {
     let chains = case.chains();
     let slow = Intervals::of_windows(&case.slow);
     let mut runs = FxHashMap::default();
@@ -85,12 +86,14 @@ pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<
     if spent.lived - spent.idle < MOST * work_ms {
         return None;
     }
-    let share = quantity::share(1.0 - spent.idle / spent.lived);
-    let (who, them) = match spent.threads {
-        1 => (format!("{}, the only thread of its pool,", spent.name), "it"),
-        n => (format!("the {} threads of {}-#", quantity::count(n as f64), pool.name), "them"),
-    };
-    Some(format!("{who} had work for {share} of the time: work handed to {them} queues up"))
+    let share = Value::share(1.0 - spent.idle / spent.lived);
+    Some(match spent.threads {
+        1 => facts::BUSY_THREAD.is(share).with("thread", Value::name(spent.name)),
+        n => {
+            let busy = facts::BUSY_POOL.is(share).with("threads", Value::count(n));
+            busy.with("pool", Value::name(pool.name))
+        }
+    })
 }
 
 /// Whether a thread is one of an executor's, by the stacks that were seen of it.
@@ -122,7 +125,7 @@ mod tests {
 
     /// Ten seconds of threads of a pool: `busy_ms` of each tenth of a second in a wait, the rest
     /// without work.
-    fn said(threads: usize, frames: &[&str], wait: &str, busy_ms: f64) -> Option<String> {
+    fn busy(threads: usize, frames: &[&str], wait: &str, busy_ms: f64) -> Option<Fact> {
         let mut built = Built::jvm("17", "G1", 10.0);
         for thread in (0..threads).map(|i| format!("web-{i}")) {
             built.watched(&thread, 10.0);
@@ -137,25 +140,28 @@ mod tests {
             }
         }
         let (jvm, recording) = (built.jvm, built.sealed());
-        in_words(&whole_run(&recording), jvm, 10_000.0)
+        always_busy(&whole_run(&recording), jvm, 10_000.0)
     }
 
     #[test]
     fn a_pool_whose_threads_always_have_work_is_named_with_how_many_they_are() {
         let read = ["shop.Peer.call", TASK];
-        let one = said(1, &read, "tcp_recvmsg", 99.0).unwrap();
-        assert!(
-            one.starts_with("web-0, the only thread of its pool, had work for 99.0% of the time"),
-            "{one}"
+        let one = busy(1, &read, "tcp_recvmsg", 99.0).unwrap();
+        assert_eq!((one.metric, one.name("thread")), (&facts::BUSY_THREAD, Some("web-0")));
+        let two = busy(2, &read, "tcp_recvmsg", 99.0).unwrap();
+        assert_eq!(
+            (two.metric, two.name("pool"), two.number("threads")),
+            (&facts::BUSY_POOL, Some("web"), Some(2.0))
         );
-        let two = said(2, &read, "tcp_recvmsg", 99.0).unwrap();
-        assert!(two.starts_with("the 2 threads of web-# had work for 99.0% of the time"), "{two}");
+        for busy in [one, two] {
+            assert!((busy.number("value").unwrap() - 0.99).abs() < 1e-9, "{busy:?}");
+        }
     }
 
     #[test]
     fn a_pool_with_time_to_spare_or_that_takes_no_tasks_or_sleeps_is_no_limit() {
-        assert_eq!(said(2, &["shop.Peer.call", TASK], "tcp_recvmsg", 90.0), None);
-        assert_eq!(said(2, &["shop.Peer.call", "java.lang.Thread.run"], "tcp_recvmsg", 99.9), None);
-        assert_eq!(said(2, &["java.lang.Thread.sleep", "shop.Cron.loop", TASK], "futex_wait", 99.9), None);
+        assert_eq!(busy(2, &["shop.Peer.call", TASK], "tcp_recvmsg", 90.0), None);
+        assert_eq!(busy(2, &["shop.Peer.call", "java.lang.Thread.run"], "tcp_recvmsg", 99.9), None);
+        assert_eq!(busy(2, &["java.lang.Thread.sleep", "shop.Cron.loop", TASK], "futex_wait", 99.9), None);
     }
 }

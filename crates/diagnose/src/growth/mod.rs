@@ -55,7 +55,7 @@ use crate::confidence::Ground;
 use crate::facts::{Value, growth as facts, reasons};
 use crate::sight::Sights;
 use crate::waits::Category;
-use crate::{Case, Finding, Measure, Rule, RuledOut};
+use crate::{Case, Fact, Finding, Measure, Rule, RuledOut};
 use calls::Calls;
 use each::{Each, Per};
 use lead::lead;
@@ -145,7 +145,7 @@ pub(crate) struct Left {
     /// On what the time is spent.
     pub(crate) category: Category,
     /// What it is: "waiting for a CPU in shop.Orders.book".
-    pub(crate) what: String,
+    pub(crate) what: Fact,
     /// Its share, 0 to 1.
     pub(crate) share: f64,
 }
@@ -430,7 +430,7 @@ impl<'a> Growth<'a> {
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left {
             category: g.key.category,
-            what: words::doing(&g.key),
+            what: words::does(&g.key),
             share: g.by() / all,
         };
         let worked = left.iter().filter(|g| g.key.category != Category::Idle);

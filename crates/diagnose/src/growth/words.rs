@@ -6,7 +6,6 @@ use super::parts::Cause;
 use crate::attribution::Key;
 use crate::attribution::{Path, Pool, Step};
 use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, remedies};
-pub(super) use crate::quantity::of_one as time;
 use crate::waits::Category;
 use crate::{Fact, Layer, Remedy};
 

@@ -13,7 +13,7 @@ use crate::attribution::Key;
 use crate::facts::{Value, growth as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::{Case, Finding, RuledOut, quantity};
+use crate::{Case, Fact, Finding, RuledOut, Statement};
 
 /// Methods that are named of the running time at most, and the share of it from which on.
 const METHODS: usize = 2;
@@ -39,7 +39,7 @@ pub(crate) struct Work {
     /// As in the ledger of threads; all running time is [`Category::Running`].
     pub(crate) category: Category,
     /// "sleeping for a time in shop.Retry.backOff".
-    pub(crate) what: String,
+    pub(crate) what: Statement,
     /// Milliseconds, added up over threads.
     pub(crate) ms: f64,
 }
@@ -124,16 +124,39 @@ fn are_clients<'t>(targets: impl Iterator<Item = &'t str>) -> bool {
 
 /// What a thread waits for: an answer or room to send over a connection, where it waits for a
 /// thread that selects.
-fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> String {
+fn waiting(case: &Case<'_>, cause: &Cause<'_>, part: &Part<'_>, own: &str) -> Fact {
     if cause.key.category == Category::Network {
         if let Some(sender) = sending::sender(case, part) {
-            return format!("waiting for room to send in {sender}");
+            return facts::FOR_ROOM.is(Value::name(sender));
         }
         if let Some(event) = words::event_for(cause, super::way_of(part).as_ref(), own) {
-            return format!("waiting for {}", event.sentence());
+            return facts::FOR_ANSWER.is(Value::from(event));
         }
     }
-    words::done_by(cause, own).sentence()
+    words::done_by(cause, own)
+}
+
+/// Waits by what they are.
+#[derive(Default)]
+struct Waits(BTreeMap<(String, Category), (Statement, f64)>);
+
+impl Waits {
+    fn add(&mut self, what: Fact, category: Category, ms: f64) {
+        let what = Statement::from(what);
+        self.0.entry((what.to_string(), category)).or_insert((what, 0.0)).1 += ms;
+    }
+}
+
+/// What runs, by the methods that do so most and the one below which most of it lies.
+fn ran(behind: bool, shared: Option<&str>, named: Vec<Fact>) -> Fact {
+    let methods = (!named.is_empty()).then(|| Value::list(named));
+    let within = match (shared, methods) {
+        (None, None) => None,
+        (None, Some(methods)) => Some(facts::RAN_METHODS.fact().with("methods", methods)),
+        (Some(method), methods) => Some(facts::RAN_BELOW.is(Value::name(method)).with("methods", methods)),
+    };
+    let runs = if behind { &facts::RAN_OR_BEHIND } else { &facts::RAN };
+    runs.fact().with("within", within.map(Value::from))
 }
 
 /// The parts of a JVM's work in the slow windows, the largest first; empty where context
@@ -145,9 +168,9 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
     let frames = [first, second, Intervals::default()];
     let parts = parts::of(case.recording, case.chains(), jvm, &frames, Kept::AtWork);
     let own = case.jvm_name(jvm);
-    let mut waits: BTreeMap<(String, Category), f64> = BTreeMap::new();
+    let mut waits = Waits::default();
     // Waits for one service over many connections, or for many files of one disk.
-    let mut spread: BTreeMap<Cause<'_>, Vec<(&str, String, f64)>> = BTreeMap::new();
+    let mut spread: BTreeMap<Cause<'_>, Vec<(&str, Fact, f64)>> = BTreeMap::new();
     let mut running: Vec<(String, f64)> = Vec::new();
     // What of it threads spent waiting for others that ran.
     let mut behind_ms = 0.0;
@@ -163,53 +186,48 @@ pub(crate) fn of(case: &Case<'_>, jvm: ProcessId) -> Vec<Work> {
             // Where a thread lost its CPU is no reason for it.
             Category::RunQueue | Category::Throttled => {
                 let key = Key { place: "", ..cause.key };
-                *waits.entry((words::doing(&key), key.category)).or_default() += ms;
+                waits.add(words::does(&key), key.category, ms);
             }
             Category::Network | Category::Disk | Category::Child if !cause.key.target.is_empty() => {
                 let all = Cause { key: Key { target: "", ..cause.key }, ..*cause };
                 let what = waiting(case, cause, part, own);
                 spread.entry(all).or_default().push((cause.key.target, what, ms));
             }
-            category => *waits.entry((waiting(case, cause, part, own), category)).or_default() += ms,
+            category => waits.add(waiting(case, cause, part, own), category, ms),
         }
     }
     for (all, parts) in spread {
         let category = all.key.category;
         let sum: f64 = parts.iter().map(|(_, _, ms)| ms).sum();
         if parts.iter().any(|(_, _, ms)| *ms >= LARGEST * sum) {
-            parts.into_iter().for_each(|(_, what, ms)| *waits.entry((what, category)).or_default() += ms);
+            parts.into_iter().for_each(|(_, what, ms)| waits.add(what, category, ms));
         } else if !are_clients(parts.iter().map(|(target, ..)| *target)) {
             let several = match all.key.category {
-                Category::Network => "peers",
-                Category::Disk => "files",
-                _ => "pipes and processes",
+                Category::Network => &facts::AT_PEERS,
+                Category::Disk => &facts::AT_FILES,
+                _ => &facts::AT_PIPES,
             };
-            let what = format!("{} ({} {several})", words::done_by(&all, own).sentence(), parts.len());
-            *waits.entry((what, category)).or_default() += sum;
+            let doing = Value::from(words::done_by(&all, own));
+            waits.add(several.is(Value::count(parts.len())).with("doing", doing), category, sum);
         }
     }
-    let mut work: Vec<Work> =
-        waits.into_iter().map(|((what, category), ms)| Work { category, what, ms }).collect();
+    let waits = waits.0.into_iter();
+    let mut work: Vec<Work> = waits.map(|((_, category), (what, ms))| Work { category, what, ms }).collect();
     let ran_ms: f64 = running.iter().map(|(_, ms)| ms).sum();
     if ran_ms > 0.0 {
         running.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let named =
             running.iter().filter(|(place, ms)| !place.is_empty() && *ms >= NAMED * ran_ms).take(METHODS);
-        let named: Vec<String> =
-            named.map(|(place, ms)| format!("{place} {}", quantity::share(ms / ran_ms))).collect();
-        let shared =
-            below(case, &parts, ran_ms).filter(|method| named.iter().all(|name| !name.starts_with(method)));
-        let within = match (shared, named.is_empty()) {
-            (None, true) => String::new(),
-            (None, false) => format!(" ({} of it)", named.join(", ")),
-            (Some(method), true) => format!(" (most of it below {method})"),
-            (Some(method), false) => format!(" (most of it below {method}: {})", named.join(", ")),
+        let named: Vec<&(String, f64)> = named.collect();
+        let shared = below(case, &parts, ran_ms);
+        let shared = shared.filter(|method| named.iter().all(|(place, _)| !place.starts_with(method)));
+        let share = |(place, ms): &&(String, f64)| {
+            facts::SHARE_OF_RUNNING.is(Value::share(ms / ran_ms)).with("method", Value::name(place))
         };
-        let runs =
-            if behind_ms >= BEHIND * ran_ms { "running or waiting for a thread that ran" } else { "running" };
-        work.push(Work { category: Category::Running, what: format!("{runs}{within}"), ms: ran_ms });
+        let what = ran(behind_ms >= BEHIND * ran_ms, shared, named.iter().map(share).collect()).into();
+        work.push(Work { category: Category::Running, what, ms: ran_ms });
     }
-    work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&b.what)));
+    work.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.what.cmp(&*b.what)));
     work
 }
 

@@ -128,12 +128,12 @@ mod tests {
         built
     }
 
-    fn rows_of(built: Built, (from_s, to_s): (i64, i64)) -> Vec<(String, f64)> {
+    fn rows_of(built: Built, (from_s, to_s): (i64, i64)) -> Vec<(LedgerCategory, f64)> {
         let window = Window { from_ns: from_s * 1_000_000_000, to_ns: to_s * 1_000_000_000 };
         let (jvm, recording) = (built.jvm, built.sealed());
         let stacks = crate::waits::stack::ByStack::by_frames(&recording);
         let rows = super::super::ledger(&recording, &stacks, &[jvm], &[window], &[], &Loss::default());
-        rows.into_iter().map(|row| (row.category, row.slow_ms.unwrap_or(f64::NAN).round())).collect()
+        rows.into_iter().map(|row| (row.category_id, row.slow_ms.unwrap_or(f64::NAN).round())).collect()
     }
 
     #[test]
@@ -145,15 +145,14 @@ mod tests {
             (live::JVM_SAFEPOINT_SYNC, "", 0.05),
         ]);
         let rows = rows_of(built, (15, 25));
-        let rows: Vec<(&str, f64)> = rows.iter().map(|(category, ms)| (category.as_str(), *ms)).collect();
         assert_eq!(
             rows,
             [
-                ("stopped: GC", 600.0),
-                ("stopped: time to safepoint", 250.0),
-                ("stopped: other VM operations", 150.0),
-                ("not stopped", 4_000.0),
-                ("unknown", 5_000.0),
+                (LedgerCategory::StoppedByGc, 600.0),
+                (LedgerCategory::StoppedToReach, 250.0),
+                (LedgerCategory::Stopped, 150.0),
+                (LedgerCategory::NotStopped, 4_000.0),
+                (LedgerCategory::Unknown, 5_000.0),
             ]
         );
     }

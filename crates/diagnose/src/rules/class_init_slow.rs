@@ -174,7 +174,7 @@ impl<'a> Waits<'a> {
         ));
         if let Some((thread, class)) = initialiser {
             let did = self.doings(case, thread).into_iter().map(|(category, share)| {
-                facts::INITIALISER_PART.is(Value::share(share)).with("what", Value::name(category.words()))
+                facts::INITIALISER_PART.is(Value::share(share)).with("what", Value::Category(category))
             });
             let fact = facts::INITIALISER_RUN.is(Value::name(class));
             let fact = fact.with("thread", Value::name(case.chains().name(thread)));

@@ -117,6 +117,7 @@ impl Rule for DnsSlow {
 #[cfg(test)]
 mod tests {
     use fathom_recording::FrameType::C2;
+    use fathom_recording::Scope;
     use fathom_recording::vocabulary::figure;
     use fathom_recording::vocabulary::label;
 
@@ -194,16 +195,16 @@ mod tests {
     }
 
     /// A recording of `fathom record` without a look-up, whose collector could not see something.
-    fn watched(unseen: &[&str]) -> Judgement {
+    fn watched(unseen: &[(&str, Option<Scope>)]) -> Judgement {
         watched_without(Built::jvm("17", "G1", 10.0), unseen)
     }
 
-    fn watched_without(mut built: Built, unseen: &[&str]) -> Judgement {
+    fn watched_without(mut built: Built, unseen: &[(&str, Option<Scope>)]) -> Judgement {
         built.recording.processes[built.jvm.index()].pid = Some(7);
-        let unseen = unseen.iter().map(|what| fathom_recording::Unseen {
+        let unseen = unseen.iter().map(|(what, scope)| fathom_recording::Unseen {
             what: (*what).into(),
-            why: String::new(),
-            remedy: String::new(),
+            scope: scope.clone(),
+            ..Default::default()
         });
         built.recording.sources.push(fathom_recording::Source {
             name: "network".into(),
@@ -218,15 +219,19 @@ mod tests {
     #[test]
     fn what_a_collector_saw_all_of_is_not_asked_for_again() {
         assert!(matches!(watched(&[]), Judgement::RuledOut { .. }));
-        let others =
-            ["TLS handshakes", "stacks of 1561 connections and look-ups", "names that process 8 resolves"];
+        let others = [
+            ("names of others", Some(Scope::of_process(8))),
+            ("handshakes", Some(Scope::of_kinds(&[kind::NET_TLS]))),
+            ("stacks", Some(Scope::nothing())),
+        ];
         assert!(matches!(watched(&others), Judgement::RuledOut { .. }));
-        let Judgement::Inconclusive(spot) = watched(&["names that process 7 resolves"]) else { panic!() };
-        assert_eq!(spot.what.fact().name("unseen"), Some("names that process 7 resolves"));
+        assert!(matches!(watched(&[("names", None)]), Judgement::Inconclusive(_)));
+        let own = [("names", Some(Scope::of_process(7)))];
+        let Judgement::Inconclusive(spot) = watched(&own) else { panic!() };
+        assert_eq!(spot.what.fact().name("unseen"), Some("names"));
         spot.remedy.states(&switch_on::WAITS_BY_OTHERS, &[]);
         // Some that were quick say nothing of those that were not seen.
-        let some =
-            watched_without(look_ups(4.0, 0.0), &["names that process 7 resolves, for part of the time"]);
+        let some = watched_without(look_ups(4.0, 0.0), &own);
         assert!(matches!(some, Judgement::Inconclusive(_)));
         assert!(matches!(watched_without(look_ups(4.0, 0.0), &[]), Judgement::RuledOut { .. }));
     }

@@ -192,7 +192,8 @@ mod tests {
         assert!(
             matches!(with(there.clone()), Judgement::RuledOut { figure, .. } if figure.fact() == &facts::NO_LOOKUP.fact())
         );
-        let why = Unseen { what: "names".into(), why: "stripped".into(), remedy: "symbols".into() };
+        let why =
+            Unseen { scope: None, what: "names".into(), why: "stripped".into(), remedy: "symbols".into() };
         for less in [
             Source { covers_ns: None, ..there.clone() },
             Source { lost: 1, ..there.clone() },

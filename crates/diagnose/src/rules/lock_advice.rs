@@ -1,9 +1,15 @@
 //! What to do about a contended lock, by what kind of lock it is.
 
-use crate::facts::{Metric, remedies};
+use crate::Fact;
+use crate::facts::{Metric, links, remedies};
 
-/// The system call that waits for such a lock, as chains call it.
-pub(crate) const WAITS_FOR_FILE: &str = "in fcntl()";
+/// The system call that waits for a lock of a file.
+const LOCKS_FILE: &str = "fcntl";
+
+/// Whether what a holder did was to wait for a lock of a file.
+pub(crate) fn waits_for_file(did: &Fact) -> bool {
+    did.metric == &links::CALL && did.name("value") == Some(LOCKS_FILE)
+}
 
 /// What helps with a lock of a class; `held`: whether it is known who held it most of the time.
 pub(crate) fn of(class: &str, held: bool) -> Vec<&'static Metric> {

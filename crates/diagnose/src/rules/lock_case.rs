@@ -11,9 +11,11 @@ use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
 use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
-use crate::chain::Chain;
+use crate::chain::{Chain, Did};
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, checks, locks as facts, meanings, reasons, remedies, ruled_out, titles};
+use crate::facts::{
+    Metric, Value, checks, links, locks as facts, meanings, reasons, remedies, ruled_out, titles,
+};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::waits::place::{NO_PLACE, place};
@@ -75,8 +77,8 @@ fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> Fact {
 /// What the holders of a lock did while others waited for it.
 struct Holders {
     each: Vec<(ThreadId, Intervals)>,
-    /// What, in words, with its time, the longest first.
-    did: Vec<(String, f64)>,
+    /// What, the longest first.
+    did: Vec<Did>,
     /// Time in which somebody waited and it is known who held it, milliseconds.
     held_ms: f64,
     /// Of it, time in which it is known what the holder did, …
@@ -105,7 +107,7 @@ impl Holders {
             .collect();
         let held_ms = each.iter().map(|(_, held)| held.length_ms()).sum::<f64>();
         let (did, off_ms) = waits.case.chains().did(&each, lock.as_monitor(words.category).as_ref());
-        let known_ms = did.iter().map(|(_, ms)| ms).sum();
+        let known_ms = did.iter().map(|did| did.ms).sum();
         let wanted = Intervals::of(lock.spans(waits).map(|span| (span.t0_ns(), span.t1_ns()))).and(&slow);
         let covered = Intervals::of(each.iter().flat_map(|(_, held)| held.ranges().iter().copied()));
         let (wanted_ms, covered_ms) = (wanted.length_ms(), covered.and(&wanted).length_ms());
@@ -126,8 +128,8 @@ impl Holders {
 
     /// Whether they waited for a CPU most of that time.
     fn waits_for_a_cpu(&self) -> bool {
-        let queued = self.did.iter().filter(|(what, _)| what.starts_with(Category::RunQueue.words()));
-        queued.map(|(_, ms)| ms).sum::<f64>() >= MOSTLY * self.held_ms
+        let queued = self.did.iter().filter(|did| did.category == Category::RunQueue);
+        queued.map(|did| did.ms).sum::<f64>() >= MOSTLY * self.held_ms
     }
 
     fn is_off(&self) -> bool {
@@ -137,8 +139,7 @@ impl Holders {
     /// What they did, as parts of the time for which they held it.
     fn parts(&self, most: usize) -> impl Iterator<Item = Fact> {
         let share = |ms: f64| Value::share((ms / self.held_ms).min(1.0));
-        let part =
-            move |(what, ms): &(String, f64)| facts::DID.is(share(*ms)).with("what", Value::name(what));
+        let part = move |did: &Did| facts::DID.is(share(did.ms)).with("what", Value::from(&did.what));
         self.did.iter().take(most).map(part)
     }
 
@@ -181,7 +182,7 @@ fn chain(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords, holders: Option<
     let slow = Intervals::of_windows(&waits.case.slow);
     let intervals = intervals.into_iter().map(|(thread, list)| (thread, Intervals::of(list).and(&slow)));
     let (thread, intervals) = intervals.max_by_key(|(_, intervals)| intervals.length_ns())?;
-    let what = format!("waiting for {}", lock.named());
+    let what = links::FOR_LOCK.is(Value::name(lock.named()));
     let chains = waits.case.chains();
     Some(chains.of_lock(
         thread,
@@ -278,7 +279,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         return finding;
     }
     let covered = holders.as_ref().filter(|holders| holders.is_covered());
-    let waits_for_file = |holders: &&Holders| holders.did[0].0.starts_with(lock_advice::WAITS_FOR_FILE);
+    let waits_for_file = |holders: &&Holders| lock_advice::waits_for_file(holders.did[0].what.fact());
     let file = covered.filter(waits_for_file).map(|_| &remedies::FILE_LOCK);
     finding.remedies = file
         .into_iter()
@@ -287,7 +288,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         .collect();
     finding.verify = vec![
         checks::HALF_THE_THREADS.fact().into(),
-        checks::LEDGER_WITHOUT.is(Value::name(words.category.words())).into(),
+        checks::LEDGER_WITHOUT.is(Value::Category(words.category)).into(),
     ];
     finding
 }

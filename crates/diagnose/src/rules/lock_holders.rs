@@ -213,11 +213,11 @@ mod tests {
     use fathom_recording::FrameType::{C2, Jvm, Kernel};
     use fathom_recording::vocabulary::{kind, label};
 
-    use crate::built::{Built, did_by_holders, judged};
-    use crate::facts::locks;
+    use crate::built::{Built, did_by_holders, judged, spent_in};
+    use crate::facts::{Value, links, locks};
     use crate::rules::lock_contended_juc::LockContendedJuc;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
-    use crate::{Finding, Judgement, Rule};
+    use crate::{Category, Finding, Judgement, Rule};
 
     fn found(rule: &dyn Rule, built: Built) -> Box<Finding> {
         match judged(rule, &built.sealed()) {
@@ -250,11 +250,12 @@ mod tests {
         let finding = found(&LockContendedMonitor, built);
         let holders = finding.fact(&locks::HOLDERS);
         assert_eq!(["off", "value"].map(|name| holders.number(name)), [Some(52_200.0), Some(58_000.0)]);
-        let did = [("asleep in shop.Audit.trail".to_owned(), 0.9), ("running".to_owned(), 0.1)];
+        let asleep = spent_in(Category::Sleep, "shop.Audit.trail");
+        let did = [(asleep, 0.9), (links::RUNNING.fact(), 0.1)];
         assert_eq!(did_by_holders(&finding), did);
         let chain = finding.chain.unwrap();
-        let next: Vec<_> = chain.links[0].next.iter().map(|link| link.what.as_str()).collect();
-        assert_eq!(next, ["asleep in shop.Audit.trail", "running"]);
+        let next = chain.links[0].next.iter().map(|link| link.what.fact());
+        assert!(next.eq(did.iter().map(|(what, _)| what)), "{chain:#?}");
         assert!((chain.links[0].next.iter().map(|l| l.ms).sum::<f64>() - chain.ms).abs() < 1.0);
     }
 
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn who_waits_for_a_lock_or_a_permit_does_not_hold_it() {
         let monitor = asleep_under_a_lock(&LockContendedMonitor, kind::LOCK_MONITOR, "shop.Prices");
-        let asleep = ("asleep in shop.Prices.refresh".to_owned(), 1.0);
+        let asleep = (spent_in(Category::Sleep, "shop.Prices.refresh"), 1.0);
         assert_eq!(did_by_holders(&monitor)[0], asleep);
         let class = "java.util.concurrent.Semaphore$NonfairSync";
         let permit = asleep_under_a_lock(&LockContendedJuc, kind::LOCK_PARK, class);
@@ -360,7 +361,8 @@ mod tests {
             built.with_stack(class, next, &frames, &[(label::ADDRESS, "0x1")], (at, 1_000.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        assert_eq!(did_by_holders(&finding), [("running, mostly shop.Orders.price".to_owned(), 1.0)]);
+        let ran = links::RUNNING.fact().with("method", Value::name("shop.Orders.price"));
+        assert_eq!(did_by_holders(&finding), [(ran, 1.0)]);
     }
 
     /// Virtual threads that get it one after another, and are seen asleep for some time afterwards,
@@ -413,10 +415,7 @@ mod tests {
             built.with_stack((kind::LOCK_MONITOR, "shop.Ledger"), next, &frames, &labels, (at, 400.0));
         }
         let finding = found(&LockContendedMonitor, built);
-        let did = did_by_holders(&finding);
-        assert_eq!(
-            did.iter().map(|(what, _)| what.as_str()).collect::<Vec<_>>(),
-            ["blocked: disk in shop.Orders.book", "running"]
-        );
+        let did: Vec<_> = did_by_holders(&finding).into_iter().map(|(what, _)| what).collect();
+        assert_eq!(did, [spent_in(Category::Disk, "shop.Orders.book"), links::RUNNING.fact()]);
     }
 }

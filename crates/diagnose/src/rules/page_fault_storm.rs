@@ -7,6 +7,7 @@ mod words;
 use self::words::{called, in_short, meaning, remedies};
 use super::fault_case::{Faults, PAGE};
 use super::gc_case::{WHOLE_RUN_SHARE, blind, summed};
+use crate::chain::Did;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, faults as facts, reasons, scope, switch_on, titles};
 use crate::intervals::Intervals;
@@ -229,7 +230,7 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
         finding.evidence.push(summed(source, facts::GIVEN_BACK.is(Value::bytes(given))));
     }
     if matches!(why, Why::Waited | Why::MemoryLimit) {
-        let one = |(what, ms): &(String, f64)| facts::WAIT.is(Value::ms(*ms)).with("what", Value::name(what));
+        let one = |did: &Did| facts::WAIT.is(Value::ms(did.ms)).with("what", Value::from(&did.what));
         let waits: Vec<Fact> = waited_for(case, jvm).iter().take(NAMED).map(one).collect();
         if let Some(most) = waits.first() {
             finding.title.add("waited", Value::from(most.clone()));
@@ -248,9 +249,8 @@ fn at_its_limit(case: &Case<'_>, jvm: ProcessId) -> bool {
     case.spans_in(kind::MEMORY_STALL, jvm, &case.slow).any(|stall| stall.name().contains("control group"))
 }
 
-/// What threads of a JVM waited for in page faults of the slow windows, by the chain, with
-/// milliseconds.
-fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<(String, f64)> {
+/// What threads of a JVM waited for in page faults of the slow windows, by the chain.
+fn waited_for(case: &Case<'_>, jvm: ProcessId) -> Vec<Did> {
     let slow = Intervals::of_windows(&case.slow);
     let threads = case.recording.threads.iter().enumerate().filter(|(_, thread)| thread.process == jvm);
     let faulting = threads.filter_map(|(i, _)| {

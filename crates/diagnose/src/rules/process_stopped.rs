@@ -241,9 +241,9 @@ mod tests {
         let windows = [crate::Window { from_ns: 9_000_000_000, to_ns: 14_000_000_000 }];
         let stacks = crate::waits::stack::ByStack::by_frames(&recording);
         let rows = crate::ledger::ledger(&recording, &stacks, &[jvm], &windows, &[], &crate::Loss::default());
-        let of = |category: &str| rows.iter().find(|row| row.category == category)?.slow_ms;
-        assert_eq!(of(crate::Category::Frozen.words()), Some(3_000.0), "{rows:?}");
-        assert_eq!(of(crate::LedgerCategory::NotStopped.words()), Some(2_000.0), "{rows:?}");
+        let of = |category| rows.iter().find(|row| row.category_id == category)?.slow_ms;
+        assert_eq!(of(crate::LedgerCategory::Frozen), Some(3_000.0), "{rows:?}");
+        assert_eq!(of(crate::LedgerCategory::NotStopped), Some(2_000.0), "{rows:?}");
     }
 
     /// Of threads without work it is often not recorded that they were stopped as well.

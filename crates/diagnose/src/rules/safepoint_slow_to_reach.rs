@@ -24,7 +24,7 @@ use crate::quantity::plural;
 use crate::stops::name_of;
 use crate::waits::Category;
 use crate::waits::log_write::log_writes;
-use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window, stats};
+use crate::{BlindSpot, Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Statement, Window, stats};
 
 /// Slow to stop, milliseconds: compiled code polls within microseconds, a descheduled thread is
 /// back within a time slice or two of the scheduler (4 to 20 ms).
@@ -153,12 +153,11 @@ struct Late {
     /// What was looked at, milliseconds.
     ms: f64,
     /// Of it, held back from running: by what, milliseconds, the most first.
-    held: Vec<(&'static str, f64)>,
+    held: Vec<(Category, f64)>,
     /// Whether the last thread of any ran on for [`RAN_MS`].
     ran_on: bool,
-    /// The last thread of the longest one, of those that ran on where any did, and what it did, in
-    /// words.
-    last: Option<(String, String)>,
+    /// The last thread of the longest one, of those that ran on where any did, and what it did.
+    last: Option<(String, Statement)>,
 }
 
 impl Late {
@@ -169,7 +168,7 @@ impl Late {
         }
         let mut order = slow.to_vec();
         order.sort_by(|a, b| b.ms().total_cmp(&a.ms()));
-        let mut held: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let mut held: BTreeMap<Category, f64> = BTreeMap::new();
         let (mut ms, mut last, mut ran_on) = (0.0, None, None);
         for wait in order.iter().take(FOLLOWED) {
             let window = Window { from_ns: wait.span.t0_ns(), to_ns: wait.span.t1_ns() };
@@ -187,7 +186,7 @@ impl Late {
                 }
                 for link in &part.links {
                     if let Some(category) = link.category.filter(|category| HELD_BACK.contains(category)) {
-                        *held.entry(category.words()).or_default() += link.ms;
+                        *held.entry(category).or_default() += link.ms;
                     }
                 }
                 let most = part.links.first().filter(|_| part.part == Part::Reach && last.is_none());
@@ -207,7 +206,7 @@ impl Late {
     /// What kept the late ones from stopping, where that is not their code.
     fn held_back(&self) -> Option<Fact> {
         let (most, _) = self.held.first().filter(|_| self.held_share() >= MOSTLY)?;
-        let fact = facts::HELD_BACK.is(Value::share(self.held_share())).with("by", Value::name(*most));
+        let fact = facts::HELD_BACK.is(Value::share(self.held_share())).with("by", Value::Category(*most));
         Some(fact.with("looked-at", Value::ms(self.ms)))
     }
 }
@@ -332,7 +331,7 @@ fn found(
     finding.culprit = culprit.fact().into();
     let last = late.and_then(|late| late.last.as_ref()).filter(|_| !leaving);
     if let Some((who, did)) = last {
-        finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::name(did)).into();
+        finding.culprit = culprits::LAST_IN.is(Value::name(who)).with("did", Value::from(did)).into();
         let ran_on = late.is_some_and(|late| late.ran_on);
         let reason = if ran_on { &reasons::RAN_ON } else { &reasons::NOT_HELD_BACK };
         finding.why_confidence = vec![reason.fact().into()];
@@ -340,7 +339,7 @@ fn found(
     finding.meaning = meanings::LAST_THREAD.fact().into();
     finding.evidence = evidence(case, waits, slow, longest, part, trivial);
     if let Some((who, did)) = last {
-        let fact = facts::LAST_IN.is(Value::name(who)).with("did", Value::name(did));
+        let fact = facts::LAST_IN.is(Value::name(who)).with("did", Value::from(did));
         finding.evidence.push(Evidence::summed(source::SCHED, fact));
     }
     let ranges = Intervals::of(slow.iter().flat_map(|w| w.ranges()));

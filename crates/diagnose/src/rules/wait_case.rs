@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::{kind, label, source};
-use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId, Unseen};
+use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId};
 
 use super::gc_case::{cited, marked, summed};
 use crate::facts::{Value, scope, switch_on};
@@ -385,7 +385,7 @@ fn locks_in<'a>(
 fn watcher<'a>(recording: &'a Recording, jvm: ProcessId, kind: &str) -> Option<&'a Source> {
     let pid = recording.processes.get(jvm.index()).and_then(|process| process.pid);
     let whole = |source: &&Source| {
-        let hides = source.unseen.iter().any(|unseen| may_hide(unseen, pid, kind));
+        let hides = source.unseen.iter().any(|unseen| unseen.may_hide(kind, pid));
         source.covers_ns.is_some() && source.lost == 0 && !hides
     };
     collectors(recording, kind).find(whole)
@@ -404,23 +404,6 @@ fn collector(kind: &str) -> Option<&'static str> {
 fn collectors<'a>(recording: &'a Recording, kind: &str) -> impl Iterator<Item = &'a Source> {
     let format = collector(kind);
     recording.sources.iter().filter(move |source| Some(source.format.as_str()) == format)
-}
-
-/// Whether waits of a kind may be among what a collector says that it could not see. It says as
-/// well what of the waits that it did see it does not know (stacks, owners), what has no more to do
-/// with them than the collector, and other processes.
-fn may_hide(unseen: &Unseen, pid: Option<i64>, kind: &str) -> bool {
-    let named = unseen.what.split_once("process ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
-    if named.is_some_and(|named: i64| pid.is_some_and(|pid| pid != named)) {
-        return false;
-    }
-    let no_wait_is_missing: &[&str] = match kind {
-        kind::NET_DNS => &["TLS handshakes", "stacks of ", "short-lived children"],
-        _ => {
-            &["waits for locks: their stacks", "waits for locks: who held", "waits for work (", "for work ("]
-        }
-    };
-    !no_wait_is_missing.iter().any(|words| unseen.what.contains(words))
 }
 
 /// Waits of one key.
@@ -446,7 +429,7 @@ pub(crate) fn unseen(
         let remedy = left_out.unwrap_or_else(|| switch_on::WAITS.fact());
         return super::gc_case::blind(rule, scope::WAITS.is(Value::name(what)), remedy);
     };
-    let why: Statement = match collector.unseen.iter().find(|unseen| may_hide(unseen, pid, kind)) {
+    let why: Statement = match collector.unseen.iter().find(|unseen| unseen.may_hide(kind, pid)) {
         Some(unseen) => {
             let fact = scope::UNSEEN.fact().with("what", Value::name(what));
             let fact = fact.with("collector", Value::name(&collector.name));

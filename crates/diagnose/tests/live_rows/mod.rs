@@ -225,8 +225,12 @@ impl Made<'_> {
             (from_ns, from_ns + self.bytes.length_ns())
         });
         let flags = self.bytes.byte();
-        let unseen =
-            Unseen { what: "waits".into(), why: "there were too many".into(), remedy: String::new() };
+        let unseen = Unseen {
+            scope: None,
+            what: "waits".into(),
+            why: "there were too many".into(),
+            remedy: String::new(),
+        };
         self.sources.push(self.recording.add_source(Source {
             name: format.into(),
             format: format.into(),

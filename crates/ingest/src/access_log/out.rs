@@ -161,7 +161,7 @@ impl<'s> Out<'s> {
         let mut checks: Vec<Check> = Vec::new();
         // Many formats have no duration, the combined one of Apache and nginx among them: that is
         // not an error.
-        let no_duration = Unseen {
+        let no_duration = Unseen { scope: None,
             what: "the durations of requests".to_owned(),
             why: format!("{durations}: {}", decision.unit_is),
             remedy: "a duration in the format: %D (Apache httpd, Tomcat, Jetty), $request_time (nginx), %DURATION% (Envoy)"

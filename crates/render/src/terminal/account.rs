@@ -31,7 +31,7 @@ impl Page {
         for charge in account {
             let number = charge.finding.map_or(String::from(" "), |i| format!("{}", i + 1));
             let words = match charge.kind {
-                ChargeKind::Finding => charge.to.clone(),
+                ChargeKind::Finding => charge.to.to_string(),
                 ChargeKind::NotKnown => "not explained, and nothing recorded shows it".to_owned(),
                 _ => format!("not explained: {}", charge.to),
             };

@@ -106,7 +106,7 @@ fn thread_row(part: &Part, has_base: bool) -> Row {
         _ => (grew(Some(part.share), part.base_share), 1.0),
     };
     Row {
-        name: part.what.clone(),
+        name: part.what.to_string(),
         slow: amount(Some(part.per_operation_ms.unwrap_or(part.ms)), Some(part.share)),
         base: if has_base { base } else { String::new() },
         grew: has_base && grew_by && of >= WORTH_A_ROW,
@@ -158,20 +158,20 @@ mod tests {
     use super::*;
     use crate::fixture;
     use crate::terminal::{TerminalOptions, terminal};
-    use fathom_diagnose::Category;
+    use fathom_diagnose::{Category, PartOf};
 
     fn part(what: &str, (ms, share): (f64, f64), per: (f64, f64), base_share: f64) -> Part {
         Part {
             process: "server2".into(),
-            of: "application threads",
+            of: PartOf::ApplicationThreads,
             category: Category::Running,
-            what: what.into(),
+            what: fixture::said(what).into(),
             ms,
             share,
             base_share: Some(base_share),
             per_operation_ms: Some(per.0),
             base_per_operation_ms: Some(per.1),
-            detail: String::new(),
+            details: Vec::new(),
         }
     }
 

@@ -310,7 +310,7 @@ fn load(attach: &Attach, folder: &Folder) -> Result<(), Unavailable> {
 }
 
 fn unavailable(why: String, remedy: &str) -> Unavailable {
-    Unavailable { what: "counting by an agent".into(), why, remedy: remedy.into() }
+    Unavailable { scope: None, what: "counting by an agent".into(), why, remedy: remedy.into() }
 }
 
 fn refused(error: &Error) -> Unavailable {

@@ -64,6 +64,7 @@ impl Flying {
     /// Begins to time.
     pub fn start(pid: u32, asked: &Asked) -> Result<Self, Unavailable> {
         let filter = Filter::of(&asked.patterns).map_err(|why| Unavailable {
+            scope: None,
             what: "counting by the flight recorder".into(),
             why,
             remedy: "use --way breakpoint or --way agent".into(),

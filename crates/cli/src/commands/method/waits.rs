@@ -82,9 +82,9 @@ impl Waits {
                 let words: Vec<String> = link
                     .heaviest()
                     .take(LINKS)
-                    .map(|link| match &link.thread {
-                        Some(thread) if *thread != chain.thread => format!("{thread}: {}", link.what),
-                        _ => link.what.clone(),
+                    .map(|link| match fathom_render::chain::who(link) {
+                        Some(thread) if thread != chain.thread => format!("{thread}: {}", link.what),
+                        _ => link.what.to_string(),
                     })
                     .collect();
                 call.waited.push((words.join(" ← "), (link.ms * 1e6).max(0.0) as u64));

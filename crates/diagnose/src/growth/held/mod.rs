@@ -19,11 +19,11 @@ use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
 use self::in_flight::InFlight;
-use super::{Growth, LEADS, words};
+use super::{Growth, LEADS};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::intervals::Intervals;
-use crate::{Case, Evidence, Finding, Layer, Window, quantity};
+use crate::{Case, Evidence, Fact, Finding, Layer, Window};
 
 /// The id of the finding.
 pub const HELD_RULE: &str = "answers-held-back";
@@ -178,18 +178,13 @@ fn sender(case: &Case<'_>, jvm: ProcessId) -> Option<(String, f64)> {
 
 /// Where nothing shows when it was slow: how long requests take, where threads work on them or wait
 /// for them for less than half of that. `work_ms`: what all threads spent on work.
-pub(crate) fn in_words(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<String> {
+pub(crate) fn stand(case: &Case<'_>, jvm: ProcessId, work_ms: f64) -> Option<Fact> {
     let answered = Answered::of(case.recording, jvm, &case.slow)?;
     let each = work_ms / answered.count;
     let rate = answered.count / Case::length_ms(&case.slow).max(f64::MIN_POSITIVE) * 1e3;
     (each < BY_THREADS * answered.ms).then(|| {
-        format!(
-            "its {} requests a second are answered after {} each, of which threads work or wait for {}: the rest of the time they stand where no \
-             thread waits for them, as in a queue or a timer",
-            quantity::count(rate),
-            words::time(answered.ms),
-            words::time(each)
-        )
+        let stand = facts::STAND.is(Value::ms(answered.ms)).with("requests", Value::counted(rate));
+        stand.with("work", Value::ms(each))
     })
 }
 
@@ -267,11 +262,9 @@ mod tests {
         let built = service(80.0);
         let (jvm, recording) = (built.jvm, built.sealed());
         let case = Case { slow: window(20, 40), ..whole_run(&recording) };
-        let said = in_words(&case, jvm, 1_600.0).unwrap();
-        assert!(
-            said.starts_with("its 40 requests a second are answered after 80 ms each, of which threads work or wait for 2.00 ms"),
-            "{said}"
-        );
-        assert_eq!(in_words(&case, jvm, 40_000.0), None);
+        let stand = |work_ms: f64| stand(&case, jvm, work_ms);
+        let shown = stand(1_600.0).map(|fact| ["requests", "value", "work"].map(|name| fact.shows(name)));
+        assert_eq!(shown, Some(["40", "80 ms", "2.00 ms"].map(str::to_owned)));
+        assert_eq!(stand(40_000.0), None);
     }
 }

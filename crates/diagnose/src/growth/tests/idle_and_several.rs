@@ -44,7 +44,7 @@ fn a_pool_that_always_waits_for_time_outs_and_does_no_operations_is_no_part_of_t
             }
         }
         let account = service.diagnosis().account;
-        account.iter().any(|charge| charge.to.contains("shop.Events.poll"))
+        account.iter().any(|charge| charge.names("shop.Events.poll"))
     };
     // Who waits for time-outs more often when less is done; and who had never done so.
     assert!(!charged(60));
@@ -73,7 +73,7 @@ fn what_a_thread_that_was_not_seen_in_the_baseline_waits_for_is_no_growth() {
             service.row(kind::SCHED_OFF, main, (0, 20_000), Some(start), &[]);
         }
         service.row(kind::SCHED_OFF, main, (20_000, 40_000), Some(stack), &[]);
-        service.diagnosis().account.iter().any(|charge| charge.to.contains("shop.Main.main"))
+        service.diagnosis().account.iter().any(|charge| charge.names("shop.Main.main"))
     };
     assert_eq!([charged(true), charged(false)], [true, false]);
 }

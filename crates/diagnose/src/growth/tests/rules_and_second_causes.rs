@@ -74,7 +74,7 @@ fn a_thread_that_polls_and_finds_less_to_do_is_no_cause_next_to_another_one() {
     let of = |d: &Diagnosis| d.findings.iter().map(|f| f.culprit.to_string()).collect::<Vec<_>>();
     let polls = diagnosis((5, 5));
     assert_eq!(of(&polls), ["10.0.0.7:5432"]);
-    let left = |d: &Diagnosis| d.account.iter().any(|charge| charge.to.contains("shop.Retry.backOff"));
+    let left = |d: &Diagnosis| d.account.iter().any(|charge| charge.names("shop.Retry.backOff"));
     assert!(!left(&polls), "{:#?}", polls.account);
     // Sleeps that became longer are a change of their own.
     let longer = diagnosis((5, 45));
@@ -119,7 +119,7 @@ fn what_the_first_cause_hides_is_a_second_finding_where_it_adds_much_to_a_usual_
     assert!(both.findings[1].share.is_some_and(|share| share < 0.02), "{:?}", both.findings[1].share);
     // Sleep first, which grew from nothing to 800 ms for each operation.
     let first = &both.seen.threads[0];
-    assert_eq!((first.what.as_str(), first.base_per_operation_ms), ("asleep", Some(0.0)));
+    assert_eq!((first.category, first.base_per_operation_ms), (Category::Sleep, Some(0.0)));
     assert!(first.per_operation_ms.is_some_and(|ms| (ms - 800.0).abs() < 10.0), "{first:?}");
     // Read as long as ever.
     assert_eq!(held_up((1, 1)).findings.len(), 1);
@@ -166,8 +166,9 @@ fn without_a_baseline_the_largest_parts_are_what_the_threads_at_work_wait_for() 
     service.off(console, &READ, (100, 100), &[(label::PEER, "10.0.0.9:22")]);
     let diagnosis = service.diagnosis();
     assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
-    let largest: Vec<_> = diagnosis.seen.largest.iter().map(|part| part.what.as_str()).collect();
-    assert_eq!(largest, ["sleeping for a time in shop.Retry.backOff", "running"]);
+    let largest = diagnosis.seen.largest.iter().map(|part| (part.category, part.what.fact().name("place")));
+    let sleeps = (Category::Sleep, Some("shop.Retry.backOff"));
+    assert_eq!(largest.collect::<Vec<_>>(), [sleeps, (Category::Running, None)]);
     assert!((diagnosis.seen.largest[0].share - 0.7).abs() < 0.01, "{:?}", diagnosis.seen.largest);
 }
 
@@ -185,8 +186,8 @@ fn what_threads_wait_for_while_another_runs_is_not_said_to_be_their_own_running(
     }
     let (jvm, recording) = (service.built.jvm, service.built.sealed());
     let work = work::of(&crate::built::whole_run(&recording), jvm);
-    let largest: Vec<_> = work.iter().map(|part| part.what.as_str()).collect();
-    assert_eq!(largest, ["running or waiting for a thread that ran"]);
+    let largest: Vec<_> = work.iter().map(|part| part.what.fact().metric.id).collect();
+    assert_eq!(largest, [facts::RAN_OR_BEHIND.id]);
 }
 
 #[test]
@@ -239,13 +240,9 @@ fn threads_that_hang_are_the_work_where_hardly_any_thread_runs() {
         service.row(kind::SCHED_OFF, timer, (s * 1_000, s * 1_000 + 999), Some(sleep), &[]);
     }
     let diagnosis = service.diagnosis();
-    let first = diagnosis.seen.largest.first().map(|part| part.what.as_str());
-    assert_eq!(
-        first,
-        Some("waiting for another thread in shop.Start.ready"),
-        "{:#?}",
-        diagnosis.seen.largest
-    );
+    let first = &diagnosis.seen.largest[0];
+    let waits = (Category::Waiting, Some("shop.Start.ready"));
+    assert_eq!((first.category, first.what.fact().name("place")), waits, "{:#?}", diagnosis.seen.largest);
 }
 
 /// A service that makes so many operations a second while its threads sleep, at three places, for

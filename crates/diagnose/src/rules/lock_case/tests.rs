@@ -1,4 +1,4 @@
-use crate::facts::remedies;
+use crate::facts::{Value, links, remedies};
 use fathom_recording::{FrameType, Sink};
 
 use fathom_recording::vocabulary::kind;
@@ -48,8 +48,8 @@ fn what_the_owner_did_meanwhile_is_reported_with_its_share() {
     let finding = found(built);
     // Second, so that no fold of the list takes it.
     assert_eq!(finding.evidence[1].metric(), facts::HOLDERS.id);
-    let did = [("in write() on /var/log/app.log", 0.75), ("running", 0.25)];
-    assert_eq!(did_by_holders(&finding), did.map(|(what, share)| (what.to_owned(), share)));
+    let write = links::CALL.is(Value::name("write")).with("target", Value::name("/var/log/app.log"));
+    assert_eq!(did_by_holders(&finding), [(write, 0.75), (links::RUNNING.fact(), 0.25)]);
 }
 
 #[test]
@@ -78,7 +78,8 @@ fn an_owner_that_waits_for_another_lock_is_a_link_of_the_chain() {
     }
     let finding = found(built);
     let did = did_by_holders(&finding);
-    assert_eq!(did[0], ("waiting for shop.Stock that last held".to_owned(), 0.99));
+    let waits = links::FOR_LOCK.is(Value::name("shop.Stock")).with("owner", Value::name("last"));
+    assert_eq!(did[0], (waits, 0.99));
 }
 
 #[test]

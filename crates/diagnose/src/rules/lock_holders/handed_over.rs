@@ -29,6 +29,7 @@ mod tests {
 
     use crate::Judgement;
     use crate::built::{Built, did_by_holders, judged};
+    use crate::facts::links;
     use crate::rules::lock_contended_monitor::LockContendedMonitor;
 
     /// Two threads hold it alternately, for 500 ms each, and then sleep in the method that took it,
@@ -70,6 +71,6 @@ mod tests {
         }
         let judgement = judged(&LockContendedMonitor, &built.sealed());
         let Judgement::Found(finding) = judgement else { panic!("{judgement:?}") };
-        assert_eq!(did_by_holders(&finding), [("running".to_owned(), 1.0)]);
+        assert_eq!(did_by_holders(&finding), [(links::RUNNING.fact(), 1.0)]);
     }
 }

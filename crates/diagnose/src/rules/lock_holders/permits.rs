@@ -50,9 +50,9 @@ mod tests {
     use fathom_recording::FrameType::{C2, Kernel};
     use fathom_recording::vocabulary::kind;
 
-    use crate::Judgement;
-    use crate::built::{Built, did_by_holders, judged};
+    use crate::built::{Built, did_by_holders, judged, spent_in};
     use crate::rules::lock_contended_juc::LockContendedJuc;
+    use crate::{Category, Judgement};
 
     /// Three threads share one permit of a bulkhead: each gets it in turn, and asks a slow peer.
     #[test]
@@ -82,6 +82,7 @@ mod tests {
         let judgement = judged(&LockContendedJuc, &built.sealed());
         let Judgement::Found(finding) = judgement else { panic!("{judgement:?}") };
         let did = did_by_holders(&finding);
-        assert!(did[0].0.contains("network in shop.Quotes.ask") && did[0].1 > 0.9, "{did:?}");
+        assert_eq!(did[0].0, spent_in(Category::Network, "shop.Quotes.ask"));
+        assert!(did[0].1 > 0.9, "{did:?}");
     }
 }

@@ -11,6 +11,7 @@ use crate::Recording;
 mod counts;
 mod figures;
 mod frames;
+mod older_unseen;
 mod processes;
 mod samples;
 mod series;

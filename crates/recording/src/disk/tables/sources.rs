@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 
-use super::{Growth, Table};
+use super::{Growth, Table, older_unseen};
 use crate::disk::columns::{self, Columns, Damage, flag, id, long, optional, text};
 use crate::spans::NONE;
 use crate::{Placement, Recording, Source};
@@ -116,6 +116,7 @@ impl Table for Sources {
         fill(&mut sources, columns.json("unknown")?, |s| &mut s.unknown);
         fill(&mut sources, columns.json("checks")?, |s| &mut s.checks);
         fill(&mut sources, columns.added_json("unseen")?, |s| &mut s.unseen);
+        sources.iter_mut().for_each(older_unseen::scopes);
         fill(&mut sources, columns.added_json("sampling")?, |s| &mut s.sampling);
         recording.sources.extend(sources);
         Ok(())
