@@ -97,6 +97,8 @@ pub(super) struct Event {
     pub(super) owed_ns: u64,
     /// The same: on the run queue.
     pub(super) owed_runq_ns: u64,
+    /// How many those were.
+    owed_count: u32,
     pub(super) pid: u32,
     pub(super) tid: u32,
     /// Who woke it.
@@ -131,6 +133,7 @@ impl Event {
             throttled_ns: event.throttled_ns,
             owed_ns: event.owed_ns,
             owed_runq_ns: event.owed_runq_ns,
+            owed_count: event.owed_count,
             pid: event.pid,
             tid: event.tid,
             waker: Waker::parse(event.waker),
@@ -145,6 +148,12 @@ impl Event {
             instead_comm: text(&event.instead_comm),
             kernel: frames(&event.kernel, event.kernel_depth),
         }
+    }
+
+    /// Waits that it reports, one by one or in sums: what those that were not seen are compared
+    /// with.
+    pub(super) fn waits(&self) -> u64 {
+        u64::from(self.owed_count) + u64::from(self.off_ns > 0 && !self.is_missed())
     }
 
     /// Whether the thread has ended.
@@ -194,6 +203,16 @@ pub(super) fn syscall_name(number: i32) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_in_sums_are_records_as_those_are_that_are_reported_one_by_one() {
+        let event = |off_ns, owed_count, kind: sched_event_kind| {
+            Event::of(&sched_event { off_ns, owed_count, kind: kind.0, ..sched_event::default() }).waits()
+        };
+        assert_eq!(event(5, 400, sched_event_kind::SCHED_WAITED), 401);
+        assert_eq!(event(0, 400, sched_event_kind::SCHED_WAITED), 400);
+        assert_eq!(event(5, 0, sched_event_kind::SCHED_MISSED), 0);
+    }
 
     #[test]
     fn a_thread_owes_what_it_has_not_reported_and_is_off_until_it_runs() {

@@ -324,7 +324,7 @@ impl Sched {
             short::take(&mut watched, event, None, cx);
             watched.within_call.push(event.clone());
             self.threads.insert(event.tid, watched);
-            cx.source_mut().records += 1;
+            cx.source_mut().records += event.waits();
             return;
         }
         self.write_within_call(&watched, Some(event), cx);
@@ -334,7 +334,7 @@ impl Sched {
             self.write_wait(event, &watched, stack, cx);
         }
         short::take(&mut watched, event, stack, cx);
-        cx.source_mut().records += 1;
+        cx.source_mut().records += event.waits();
         let tid = event.tid;
         if event.is_missed() {
             let anew = watched.anew(event.on_ns);
