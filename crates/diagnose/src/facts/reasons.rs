@@ -204,6 +204,8 @@ super::metrics! {
         "requests and operations were counted; which clients make the others, and whether an operation needs more of them, was not";
     DELAYED_ACK = "reason-delayed-acknowledgement",
         "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed acknowledgement, which was not seen itself";
+    CARRIERS_PINNED = "reason-carriers-pinned",
+        "that virtual threads wait on their carriers was seen on their stacks; that others wait for a carrier meanwhile was not";
     CLIENTS_NOT_SEEN = "reason-clients-not-seen",
         "that answers are sent in more calls and that far fewer requests come was measured; that clients wait for the last piece of each was not, nor the acknowledgement that it may wait for";
     CLIENTS_WAIT = "reason-clients-wait",

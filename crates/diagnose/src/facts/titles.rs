@@ -17,6 +17,8 @@ super::metrics! {
     /// Waits for the static initialiser of a class.
     CLASS_INIT_SLOW = "class-init-slow",
         "{threads|thread|threads} waited {value} for the static initialiser of [{class}|a class]";
+    CARRIERS_PINNED = "title-carriers-pinned",
+        "virtual threads keep {carriers?their carrier|their carriers} for {value} of the time[, {baseline} in the baseline]: they wait in {place} and cannot leave {carriers?it|them}[, {by}], so that no other virtual thread gets on";
     /// Waits within a pool's tasks for results of its other tasks.
     POOL_WAITS_FOR_ITSELF = "pool-waits-for-itself",
         "tasks of {pool}-# wait in {place} for results of tasks of the same pool: {value} of the time of its {threads|thread|threads}, which are hardly ever without work[ ({baseline} in the baseline)]";

@@ -1,6 +1,13 @@
 //! What threads waited for.
 
 super::metrics! {
+    /// What of the carriers' time virtual threads wait on them.
+    PINNED = "carriers-pinned", "virtual threads waited on their carriers for {value} of these threads' time; without anything to run: {idle}";
+    /// The longest such wait.
+    PINNED_LONGEST = "carriers-pinned-longest", "the longest such wait took {value!}";
+    /// What keeps them there.
+    BELOW_NATIVE = "pinned-below-native", "as a native frame stands on their stacks";
+    BELOW_INITIALISER = "pinned-below-initialiser", "as a class is being initialised";
     /// Look-ups of names that took long.
     SLOW_LOOKUPS = "slow-lookups",
         "{value} of {lookups|look-up|look-ups} took {least} or more, {total} in all: {names}[; {unanswered} of them without an answer when the recording ended][; threads that wanted the same name waited {behind} for them]";

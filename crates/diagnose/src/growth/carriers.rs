@@ -108,7 +108,8 @@ fn taken(case: &Case<'_>, jvm: ProcessId, frames: &[Intervals; FRAMES]) -> Optio
     Some(Taken { more: more.collect(), carriers })
 }
 
-fn is_carrier(case: &Case<'_>, id: ThreadId, carries: &mut FxHashMap<StackId, bool>) -> bool {
+/// Whether a thread was seen to run virtual ones.
+pub(crate) fn is_carrier(case: &Case<'_>, id: ThreadId, carries: &mut FxHashMap<StackId, bool>) -> bool {
     let stacks = case.chains().samples(id).iter().filter_map(|sample| sample.stack());
     stacks.into_iter().any(|stack| *carries.entry(stack).or_insert_with(|| has_carried(case, stack)))
 }

@@ -25,7 +25,7 @@ pub(crate) mod busy_pools;
 pub(crate) mod busy_stage;
 mod callers;
 mod calls;
-mod carriers;
+pub(crate) mod carriers;
 mod credit;
 pub(crate) mod demand;
 mod each;
@@ -44,7 +44,7 @@ mod several;
 mod spread;
 #[cfg(test)]
 pub(crate) mod tests;
-mod words;
+pub(crate) mod words;
 pub(crate) mod work;
 
 use fathom_recording::ProcessId;

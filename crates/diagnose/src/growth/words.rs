@@ -221,7 +221,7 @@ pub(super) fn connections(calls: &Calls<'_>) -> Fact {
 const NO_PIN_BY_MONITORS: u32 = 24;
 
 /// What to do where virtual threads stay on their carriers, in a JVM of a release.
-pub(super) fn let_go_of_carriers(jdk: Option<u32>) -> &'static Metric {
+pub(crate) fn let_go_of_carriers(jdk: Option<u32>) -> &'static Metric {
     match jdk.is_some_and(|jdk| jdk >= NO_PIN_BY_MONITORS) {
         true => &remedies::NO_WAITS_ON_CARRIERS,
         false => &remedies::NO_PINNING_MONITORS,

@@ -1,5 +1,6 @@
 //! The rules, one file each, and the list of them.
 
+mod carriers_pinned;
 mod class_init_slow;
 mod cpu_case;
 pub(crate) mod cpu_contention;
@@ -83,6 +84,7 @@ pub const RULES: &[&dyn Rule] = &[
     &safepoint_slow_to_reach::SafepointSlowToReach,
     &class_init_slow::ClassInitSlow,
     &pool_waits_for_itself::PoolWaitsForItself,
+    &carriers_pinned::CarriersPinned,
     &lock_contended_monitor::LockContendedMonitor,
     &lock_contended_juc::LockContendedJuc,
     &dns_timeout::DnsTimeout,
