@@ -13,6 +13,8 @@
  *
  *   first bytes are sent ──▶ the exchange has begun ──▶ first bytes of the answer arrive ──▶ the JVM reads them: counted by peer
  *
+ * A connection that is closed meanwhile was given up.
+ *
  * What is kept of a connection hangs on its socket and goes with it.
  */
 #include <linux/bpf.h>
@@ -23,6 +25,16 @@
 
 /* include/linux/socket.h */
 #define PEEKS 2
+
+/* include/net/tcp_states.h */
+#define TCP_ESTABLISHED 1
+#define TCP_FIN_WAIT1 4
+#define TCP_CLOSE 7
+#define TCP_CLOSE_WAIT 8
+#define TCP_LAST_ACK 9
+
+/* How long an answer must have been waited for. */
+#define LEAST_WAIT_NS 5000000
 
 /* A connection that was accepted. */
 struct connection {
@@ -130,20 +142,11 @@ static __always_inline void exchange_begins(struct sock___fathom *sk)
 	}
 }
 
-/* First bytes of an answer are read. */
-static __always_inline void exchange_ends(struct sock___fathom *sk, __u32 pid)
+/* What is counted of a peer; NULL: there is no room for another one. */
+static __always_inline struct peer_answers *answers_of(struct sock___fathom *sk, __u32 pid)
 {
-	struct exchange *exchange = bpf_sk_storage_get(&exchanges, (void *)sk, 0, 0);
-
-	/* The rest of an answer, or news that nobody asked for. */
-	if (!exchange || !exchange->begun_ns)
-		return;
-	__u64 now_ns = bpf_ktime_get_ns(), begun_ns = exchange->begun_ns;
-	/* What arrived before this was sent was there to be read. */
-	__u64 arrived_ns = exchange->arrived_ns ? exchange->arrived_ns : now_ns;
 	struct peer peer = { .pid = pid };
 
-	exchange->begun_ns = 0;
 	peer.family = sk->__sk_common.skc_family;
 	peer.port = __builtin_bswap16(sk->__sk_common.skc_dport);
 	if (peer.family == FAMILY_INET) {
@@ -159,10 +162,27 @@ static __always_inline void exchange_ends(struct sock___fathom *sk, __u32 pid)
 		bpf_map_update_elem(&peer_answers, &peer, &no_answers, BPF_NOEXIST);
 		answers = bpf_map_lookup_elem(&peer_answers, &peer);
 	}
-	if (!answers) {
+	if (!answers)
 		lost(LOST_ENTRY);
+	return answers;
+}
+
+/* First bytes of an answer are read. */
+static __always_inline void exchange_ends(struct sock___fathom *sk, __u32 pid)
+{
+	struct exchange *exchange = bpf_sk_storage_get(&exchanges, (void *)sk, 0, 0);
+
+	/* The rest of an answer, or news that nobody asked for. */
+	if (!exchange || !exchange->begun_ns)
 		return;
-	}
+	__u64 now_ns = bpf_ktime_get_ns(), begun_ns = exchange->begun_ns;
+	/* What arrived before this was sent was there to be read. */
+	__u64 arrived_ns = exchange->arrived_ns ? exchange->arrived_ns : now_ns;
+	struct peer_answers *answers = answers_of(sk, pid);
+
+	exchange->begun_ns = 0;
+	if (!answers)
+		return;
 	__sync_fetch_and_add(&answers->count, 1);
 	__sync_fetch_and_add(&answers->total_ns, arrived_ns - begun_ns);
 	__sync_fetch_and_add(&answers->unread_ns, now_ns - arrived_ns);
@@ -234,6 +254,33 @@ int BPF_PROG(on_arrived, struct sock___fathom *sk)
 
 	if (exchange && exchange->begun_ns && !exchange->arrived_ns)
 		exchange->arrived_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* A connection that was made is closed by its process: nobody waits for the answer to what was
+ * asked last any more. What is sent just before a close asks for no answer (the end of a TLS
+ * session, a "quit"). */
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(on_state, struct sock___fathom *sk, int from, int to)
+{
+	if (!(from == TCP_ESTABLISHED && (to == TCP_FIN_WAIT1 || to == TCP_CLOSE)) && !(from == TCP_CLOSE_WAIT && to == TCP_LAST_ACK))
+		return 0;
+	struct exchange *exchange = bpf_sk_storage_get(&exchanges, (void *)sk, 0, 0);
+
+	if (!exchange || !exchange->begun_ns || exchange->arrived_ns)
+		return 0;
+	__u64 waited_ns = bpf_ktime_get_ns() - exchange->begun_ns;
+	__u32 pid = client(sk);
+
+	exchange->begun_ns = 0;
+	if (!pid || waited_ns < LEAST_WAIT_NS)
+		return 0;
+	struct peer_answers *answers = answers_of(sk, pid);
+
+	if (answers) {
+		__sync_fetch_and_add(&answers->unanswered, 1);
+		__sync_fetch_and_add(&answers->unanswered_ns, waited_ns);
+	}
 	return 0;
 }
 

@@ -24,6 +24,8 @@ struct peer_answers {
 	__u64 total_ns; /* from the first bytes that were sent to the first of
 	                 * each answer that arrived */
 	__u64 unread_ns; /* from then until they were read */
+	__u64 unanswered; /* closed while an answer was waited for */
+	__u64 unanswered_ns; /* from the first bytes that were sent until then */
 };
 
 #endif

@@ -8,6 +8,7 @@
 //!   made:     tracepoint sock_send_length ─▶ an answer is waited for ───────────────┐
 //!             tracepoint sk_data_ready ────▶ it arrives ────────────────────────────┼─▶ process.peer.answer-time
 //!             tracepoint sock_recv_length ─▶ it is read ────────────────────────────┴─▶ process.peer.unread-time, all twice a second
+//!             tracepoint inet_sock_set_state ─▶ it is closed before that ─▶ process.peer.given-up
 //! ```
 //!
 //! What threads do for a request is seen elsewhere. This time belongs to no thread: a request that

@@ -35,6 +35,8 @@ struct Gauges {
     answers: Gauge,
     time: Gauge,
     unread: Gauge,
+    given_up: Gauge,
+    given_up_after: Gauge,
 }
 
 impl Gauges {
@@ -44,6 +46,8 @@ impl Gauges {
             answers: gauge(live::PROCESS_PEER_ANSWERS),
             time: gauge(live::PROCESS_PEER_ANSWER_TIME),
             unread: gauge(live::PROCESS_PEER_UNREAD_TIME),
+            given_up: gauge(live::PROCESS_PEER_GIVEN_UP),
+            given_up_after: gauge(live::PROCESS_PEER_GIVEN_UP_TIME),
         }
     }
 }
@@ -63,7 +67,7 @@ impl Peers {
         taken: Vec<((i32, String), peer_answers)>,
     ) {
         let mut answered: BTreeMap<(i32, String), peer_answers> = BTreeMap::new();
-        for ((pid, peer), answers) in taken.into_iter().filter(|(_, answers)| answers.count > 0) {
+        for ((pid, peer), answers) in taken.into_iter().filter(|(_, of)| of.count + of.unanswered > 0) {
             let known = self.of.entry(pid).or_default();
             let peer = match known.contains_key(&peer) || known.len() < MOST_PEERS {
                 true => peer,
@@ -76,18 +80,25 @@ impl Peers {
             sum.count += answers.count;
             sum.total_ns += answers.total_ns;
             sum.unread_ns += answers.unread_ns;
+            sum.unanswered += answers.unanswered;
+            sum.unanswered_ns += answers.unanswered_ns;
         }
         let peers = self.of.iter_mut().flat_map(|(pid, peers)| peers.iter_mut().map(move |p| (*pid, p)));
         for (pid, (peer, gauges)) in peers {
-            match answered.get(&(pid, peer.clone())) {
-                Some(answers) => {
-                    let count = answers.count as f64;
-                    points.point(&mut gauges.answers, dt_ns, count / (dt_ns as f64 / 1e9));
-                    points.point(&mut gauges.time, dt_ns, answers.total_ns as f64 / count / 1e6);
-                    points.point(&mut gauges.unread, dt_ns, answers.unread_ns as f64 / count / 1e6);
-                }
-                // One that answered before and answers nothing now.
-                None => points.point(&mut gauges.answers, dt_ns, 0.0),
+            // One that answered before and answers nothing now has a rate of 0.
+            let of = answered.get(&(pid, peer.clone())).copied().unwrap_or_default();
+            let (rate, mean) = (
+                |count: u64| count as f64 / (dt_ns as f64 / 1e9),
+                |sum: u64, count: u64| sum as f64 / count as f64 / 1e6,
+            );
+            points.point(&mut gauges.answers, dt_ns, rate(of.count));
+            if of.count > 0 {
+                points.point(&mut gauges.time, dt_ns, mean(of.total_ns, of.count));
+                points.point(&mut gauges.unread, dt_ns, mean(of.unread_ns, of.count));
+            }
+            if of.unanswered > 0 {
+                points.point(&mut gauges.given_up, dt_ns, rate(of.unanswered));
+                points.point(&mut gauges.given_up_after, dt_ns, mean(of.unanswered_ns, of.unanswered));
             }
         }
     }

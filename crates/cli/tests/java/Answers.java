@@ -7,11 +7,13 @@ import java.net.Socket;
 /**
  * A server that answers each request after a time that is known, over one connection from
  * before the recording and one from within it, and clients of it in the same process, whose
- * connections were not accepted.
+ * connections were not accepted. Some ask at another port, at which nobody answers.
  */
 public final class Answers {
   private static final int ROUNDS = 100;
   private static final int HELD_MS = 20;
+  private static final int GIVEN_UP = 20;
+  private static final int GIVEN_UP_MS = 50;
 
   private Answers() {}
 
@@ -50,6 +52,20 @@ public final class Answers {
     }
   }
 
+  /** Asks whoever never answers, and gives each call up. */
+  private static void giveUp(ServerSocket silent) throws Exception {
+    for (int i = 0; i < GIVEN_UP; i++) {
+      try (Socket socket = new Socket(silent.getInetAddress(), silent.getLocalPort())) {
+        socket.getOutputStream().write("12345".getBytes());
+        Thread.sleep(GIVEN_UP_MS);
+        // The end of a conversation asks for no answer.
+      }
+      try (Socket socket = new Socket(silent.getInetAddress(), silent.getLocalPort())) {
+        socket.getOutputStream().write("bye".getBytes());
+      }
+    }
+  }
+
   public static void main(String[] args) throws Exception {
     ServerSocket server = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
     Thread acceptor =
@@ -73,6 +89,9 @@ public final class Answers {
       ask(early);
       try (Socket late = connect(server)) {
         ask(late);
+      }
+      try (ServerSocket silent = new ServerSocket(0, 100, InetAddress.getLoopbackAddress())) {
+        giveUp(silent);
       }
       System.out.println("done");
       System.in.read();

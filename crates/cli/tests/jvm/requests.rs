@@ -13,6 +13,9 @@ use crate::live::{ebpf_is_allowed, jdks, patiently};
 /// What the program does: requests, and the milliseconds after which each is answered.
 const REQUESTS: f64 = 200.0;
 const HELD_MS: f64 = 20.0;
+/// The same of calls that nobody answers, and that it gives up.
+const GIVEN_UP: f64 = 20.0;
+const GIVEN_UP_MS: f64 = 50.0;
 /// Two naps of a thread on a busy machine take this much longer at most, on average, milliseconds.
 const LATE_MS: f64 = 5.0;
 
@@ -64,8 +67,15 @@ fn requests_over_accepted_connections_are_counted_and_timed() {
         assert!(unread.iter().all(|(_, ms)| *ms < LATE_MS), "{shown}: {unread:?}");
         let peers = recording.series.iter().filter(|s| s.info.name == words::PROCESS_PEER_ANSWERS.name);
         assert!(
-            peers.clone().count() == 1 && peers.clone().all(|s| s.info.instance.starts_with("127.0.0.1:"))
+            peers.clone().count() == 2 && peers.clone().all(|s| s.info.instance.starts_with("127.0.0.1:"))
         );
+        // What was sent just before a connection was closed was no call that is given up.
+        let rates = points(&recording, words::PROCESS_PEER_GIVEN_UP);
+        let count: f64 = rates.iter().map(|(seconds, rate)| seconds * rate).sum();
+        assert!((count - GIVEN_UP).abs() < 0.5, "{shown}: {count} calls given up: {rates:?}");
+        let after = points(&recording, words::PROCESS_PEER_GIVEN_UP_TIME);
+        let late = GIVEN_UP_MS..GIVEN_UP_MS + LATE_MS;
+        assert!(after.iter().all(|(_, ms)| late.contains(ms)), "{shown}: {after:?}");
         eprintln!("{shown}: {answered:.1} requests, {mean:.2} ms each");
     });
 }

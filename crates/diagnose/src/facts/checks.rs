@@ -115,6 +115,8 @@ super::metrics! {
         "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)";
     STAGE_WITHOUT_WORK = "check-stage-without-work",
         "fathom ledger REC --by pool: {pool} is again without work for {value} of the time";
+    CALLS_ANSWERED = "check-calls-answered",
+        "{peer} leaves no more than {value} of calls unanswered again (process.peer.given-up)";
     CARRIERS_FREE = "check-carriers-free",
         "virtual threads wait on their carriers for no more than {value} of the time again (fathom chain, jdk.VirtualThreadPinned of a flight recording)";
     SENDS_AS_BEFORE = "check-sends-as-before",

@@ -188,6 +188,9 @@ super::metrics! {
     /// A peer that answers late.
     PEER_LATE = "peer-answers-late",
         "{peer} answers after {value!} instead of {baseline!}[, {answers} for each {noun}]: the calls are asynchronous, so that no thread waits for them";
+    /// A peer that leaves calls unanswered.
+    UNANSWERED_CALLS = "calls-unanswered",
+        "{peer} leaves {value} of calls unanswered instead of {baseline}: {rate} a second are given up, after {after!} each";
     /// Answers that are read late.
     READ_LATE = "answers-read-late",
         "answers of {peer} arrive and are read only after {value!} instead of {baseline!}[, {answers} for each {noun}]: what reads them is busy or gets no CPU";

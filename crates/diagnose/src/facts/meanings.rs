@@ -7,6 +7,8 @@ super::metrics! {
         "In between, no thread of this process works on the request: an answer that was written into a buffer and not flushed or not sent, a request that is in a queue, the network, or a client that is slow itself.";
     ASYNCHRONOUS = "meaning-asynchronous",
         "A request whose answer waits for another service that is called asynchronously, for a timer (group commit, batching, a rate limit, a delayed retry) or for a future that somebody else completes, that is in a queue, or that is written into a buffer and not flushed, belongs to no thread: none is seen waiting for it.";
+    GIVEN_UP = "meaning-calls-given-up",
+        "A call that is never answered takes as long as its time-out, and what asks again afterwards takes that much longer. Where calls are asynchronous, no thread waits meanwhile.";
     CARRIERS_PINNED = "meaning-carriers-pinned",
         "There are as many carriers as CPUs. A virtual thread that waits and cannot leave its carrier takes one of them away from all others, as if it ran.";
     CLASS_INITIALISED_ONCE = "meaning-class-initialised-once",

@@ -206,6 +206,8 @@ super::metrics! {
         "that clients wait, that threads do not and that an answer is sent in more calls was measured; the delay fits TCP's delayed acknowledgement, which was not seen itself";
     CARRIERS_PINNED = "reason-carriers-pinned",
         "that virtual threads wait on their carriers was seen on their stacks; that others wait for a carrier meanwhile was not";
+    GIVEN_UP = "reason-calls-given-up",
+        "that connections were closed while an answer was waited for, and after how long, was measured; that operations waited for those calls was not, nor whether the peer or the network lost them";
     CLIENTS_NOT_SEEN = "reason-clients-not-seen",
         "that answers are sent in more calls and that far fewer requests come was measured; that clients wait for the last piece of each was not, nor the acknowledgement that it may wait for";
     CLIENTS_WAIT = "reason-clients-wait",

@@ -96,6 +96,8 @@ pub const ALL: &[Word] = &[
     PROCESS_PEER_ANSWERS,
     PROCESS_PEER_ANSWER_TIME,
     PROCESS_PEER_UNREAD_TIME,
+    PROCESS_PEER_GIVEN_UP,
+    PROCESS_PEER_GIVEN_UP_TIME,
     PROCESS_READ,
     PROCESS_WRITTEN,
     CGROUP_CPU,
@@ -274,6 +276,11 @@ pub const PROCESS_PEER_ANSWERS: Word = word("process.peer.answers", "1/s", Rate)
 pub const PROCESS_PEER_ANSWER_TIME: Word = word("process.peer.answer-time", "ms", Latency);
 /// Mean time that these bytes then stood in the kernel until the process read them.
 pub const PROCESS_PEER_UNREAD_TIME: Word = word("process.peer.unread-time", "ms", Latency);
+/// Connections to a peer that a process closed while it waited for an answer: calls that it gave
+/// up. A time without any has no point.
+pub const PROCESS_PEER_GIVEN_UP: Word = word("process.peer.given-up", "1/s", Rate);
+/// Mean time from the first bytes that were sent until then.
+pub const PROCESS_PEER_GIVEN_UP_TIME: Word = word("process.peer.given-up-after", "ms", Latency);
 /// Read from storage.
 pub const PROCESS_READ: Word = word("process.read", "bytes/s", Rate);
 /// Written towards storage.

@@ -34,6 +34,9 @@ super::remedies! {
     FEWER_HANDSHAKES = "remedy-fewer-handshakes",
         "make fewer of these operations: each asks every thread of the JVM, and who asks waits for all. Closing a shared Arena (Arena.ofShared) is one: close one for many uses, or use Arena.ofConfined or ofAuto; so are stack traces of other threads",
         "JDK 10 and later", "memory is held for longer";
+    SHORTER_TIME_OUT = "remedy-shorter-time-out",
+        "a time-out not much longer than answers take (its 99.9th percentile), few retries with a growing delay, and a circuit breaker that stops asking a peer that does not answer",
+        "any JDK", "a time-out that is too short gives up calls that would have been answered";
     END_THREADS = "remedy-end-threads",
         "find what starts the threads {value}-# (fathom flame --kind thread.start shows from where), and make one pool, timer or client for all operations, or shut each down when it is no longer needed",
         "any JDK", "";

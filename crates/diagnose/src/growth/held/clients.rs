@@ -179,7 +179,7 @@ fn calls_of(
 }
 
 /// Operations that a series counts in windows.
-fn operations(case: &Case<'_>, windows: &[Window]) -> Option<f64> {
+pub(super) fn operations(case: &Case<'_>, windows: &[Window]) -> Option<f64> {
     let counted = windows.iter().filter_map(|w| thread_ledger::operations(case.recording, *w));
     Some(counted.sum::<f64>()).filter(|n| *n > 0.0)
 }

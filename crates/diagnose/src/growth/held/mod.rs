@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod clients;
+mod given_up;
 mod in_flight;
 mod larger;
 mod more;
@@ -90,6 +91,9 @@ impl Growth<'_> {
     /// them. Where requests were not counted only a peer that answers late is found.
     pub(crate) fn held_back(&self, case: &Case<'_>) -> Option<Finding> {
         let lost_ms = case.loss.lost_ms;
+        if let Some(unanswered) = self.unanswered(case) {
+            return Some(unanswered);
+        }
         let answered = |windows: &[Window]| Answered::of(case.recording, self.jvm, windows);
         let Some((slow, base)) = answered(&case.slow).zip(answered(&case.base)) else {
             return self.late_peer(case, None);
