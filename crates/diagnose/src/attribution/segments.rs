@@ -81,6 +81,11 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
                 selected_in = Some(key.place);
                 (key.category, ended_by) = (Category::Network, None);
             }
+            // What it then does for others they had to wait until its time was up for: a batch that
+            // is not full yet, a flush now and then.
+            if rests && ended_by.is_none() && span.label(label::INTERRUPT) == Some(interrupt::TIMER) {
+                key.category = Category::TimedWait;
+            }
             if let Some(other) = ended_by.filter(|_| rests) {
                 *brought_by.entry(other).or_default() += 1;
             }

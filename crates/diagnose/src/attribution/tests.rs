@@ -1,6 +1,6 @@
 //! Waits put together by hand, of which it is known what they come to.
 
-use fathom_recording::vocabulary::{kind, label, sample};
+use fathom_recording::vocabulary::{interrupt, kind, label, sample};
 use fathom_recording::{FrameType, Recording, Role, SampleRow, Sink, SpanRow, ThreadId};
 use proptest::prelude::*;
 
@@ -186,6 +186,27 @@ fn threads_that_wait_for_each_other_and_who_is_not_known_end_the_way_where_it_is
 fn a_wait_for_a_thread_without_work_is_not_charged_to_its_idleness() {
     let recording = recording(&[vec![(100, 200, &REST, None)], vec![(100, 200, &TAKE, Some(0))]]);
     assert_eq!(pieces(&recording, "worker-1"), [(Category::Lock, "shop.Pool.borrow".to_owned(), 100)]);
+}
+
+#[test]
+fn a_wait_for_a_thread_that_waits_for_its_time_comes_to_that() {
+    let mut recording = begun(&[vec![(100, 200, &ANSWER, Some(1))], Vec::new()]);
+    let thread = of(&recording, "worker-1");
+    let mut stack = None;
+    for name in ["shop.Batch.collect", "java.util.concurrent.LinkedBlockingQueue.poll"] {
+        let frame = recording.frame(name, "", FrameType::C2, -1);
+        stack = Some(recording.stack(stack, frame));
+    }
+    let (process, source) = (recording.threads[thread.index()].process, fathom_recording::SourceId(0));
+    recording.span(&SpanRow {
+        thread: Some(thread),
+        stack,
+        labels: &[(label::INTERRUPT, interrupt::TIMER)],
+        ..SpanRow::new(kind::SCHED_OFF, "sleeping", (105_000_000, 195_000_000), process, source)
+    });
+    recording.seal();
+    let found = pieces(&recording, "worker-0");
+    assert!(found.contains(&(Category::TimedWait, "shop.Batch.collect".to_owned(), 95)), "{found:?}");
 }
 
 #[test]
