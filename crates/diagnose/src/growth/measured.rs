@@ -75,7 +75,10 @@ pub(super) fn grown<'a>(
     grown.retain(|g| !g.part.is_new || g.key.category != Category::Sleep || g.by() <= waited);
     carriers::credit(case, jvm, &frames, &mut grown);
     match per.each.is_counted() {
-        true => without_polls(&mut grown, &lengths_ms),
+        true => {
+            without_polls(&mut grown, &lengths_ms);
+            without_what_runs_as_ever(&mut grown);
+        }
         false => queue_where_they_run(&mut grown),
     }
     grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
@@ -121,6 +124,23 @@ fn without_polls(grown: &mut [Grown<'_>], lengths_ms: &[f64; FRAMES]) {
     let polls = |g: &Grown<'_>| g.key.category == Category::Sleep && g.part.is_poll(lengths_ms);
     let others: f64 = grown.iter().filter(|g| worked(g) && !polls(g)).map(Grown::by).sum();
     for g in grown.iter_mut().filter(|g| polls(g) && g.by() <= others) {
+        g.credit -= g.by();
+    }
+}
+
+/// Takes the growth from code that runs no more of the time than usual, where what other code takes
+/// longer makes up as much: fewer operations are each charged with more of the one, and are fewer
+/// because of the other.
+fn without_what_runs_as_ever(grown: &mut [Grown<'_>]) {
+    let runs = |g: &&Grown<'_>| g.key.category.is_running();
+    let sum = |more: bool| -> f64 {
+        grown.iter().filter(runs).filter(|g| g.runs_more == more).map(Grown::by).sum()
+    };
+    let (more, as_ever) = (sum(true), sum(false));
+    if more < as_ever {
+        return;
+    }
+    for g in grown.iter_mut().filter(|g| g.key.category.is_running() && !g.runs_more) {
         g.credit -= g.by();
     }
 }
@@ -175,4 +195,24 @@ fn passes(key: &Key<'_>, part: &Part<'_>, (slow_ms, base_ms): (f64, f64)) -> boo
     let waited = part.waited_ms();
     let for_others = share(waited[0] + waited[1], slow_ms) - share(waited[BASE], base_ms);
     waits && for_others < FOR_OTHERS && slow <= MORE * base && others >= 1.0 / MORE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_as_ever_is_no_cause_where_other_code_runs_more() {
+        let by = |code_now: f64| {
+            let mut growth = crate::growth::tests::grew(&[
+                (Category::C2, "shop.Orders.scan", 0.0, code_now),
+                (Category::C2, "web.Io.loop", 0.02, 0.2),
+            ]);
+            growth.grown[1].runs_more = false;
+            without_what_runs_as_ever(&mut growth.grown);
+            growth.grown.iter().map(|g| (g.by() * 100.0).round()).collect::<Vec<_>>()
+        };
+        assert_eq!(by(0.6), [60.0, 0.0]);
+        assert_eq!(by(0.1), [10.0, 18.0], "it may do other work");
+    }
 }

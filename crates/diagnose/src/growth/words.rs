@@ -269,6 +269,7 @@ pub(super) fn remedy_of(category: Category) -> Remedy {
         Category::RunQueue => &remedies::MORE_CPUS,
         Category::Throttled => &remedies::RAISE_QUOTA,
         Category::Sleep => &remedies::FIND_SLEEP,
+        Category::TimedWait => &remedies::SHORTER_WAIT,
         Category::Child => &remedies::NO_PROCESS_EACH,
         category if category.is_running() => &remedies::COMPARE_FLAMES,
         _ => &remedies::FOLLOW_CHAIN,
