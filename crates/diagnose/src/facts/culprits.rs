@@ -27,8 +27,6 @@ super::metrics! {
     ASYNCHRONOUS = "culprit-asynchronous-call", "an asynchronous call, a timer, a queue or a buffer";
     /// What lets no more calls of a peer through.
     LIMIT_OF_CALLS = "culprit-limit-of-calls", "what limits the calls to {value} at a time";
-    /// What starts threads that do not end.
-    THREADS_LEFT = "culprit-threads-left", "what starts the threads {value}-# and does not end them";
     /// What reads answers.
     EVENT_LOOP = "culprit-event-loop", "the thread that reads answers (an event loop)";
     /// Answers in pieces.

@@ -8,7 +8,7 @@ use fathom_recording::{ProcessId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use crate::attribution::Pool;
-use crate::facts::{Value, culprits, growth as facts, remedies};
+use crate::facts::{Value, growth as facts, remedies};
 use crate::{Case, Evidence, Finding};
 
 /// How long before a slow window such threads may begin to come: what they take adds up.
@@ -42,7 +42,6 @@ pub(crate) fn add(case: &Case<'_>, findings: &mut [Finding]) {
         .with("ended", (begun.ended > 0).then(|| Value::count(begun.ended)));
     let said = said.with("pool", pool.clone());
     first.title = said.clone().with("title", Value::from(&first.title)).into();
-    first.culprit = culprits::THREADS_LEFT.is(pool.clone()).into();
     first.evidence.insert(0, Evidence::summed("threads", said).at(Some(begun.first_ns)));
     first.remedies.insert(0, remedies::END_THREADS.is(pool).into());
 }
