@@ -9,7 +9,7 @@ use crate::limits::LONG_MS;
 use crate::rules::gc_case::{GcCase, cited, most};
 use crate::rules::gc_cpu::Ready;
 use crate::rules::gc_heap_too_small::GcHeapTooSmall;
-use crate::{Finding, Judgement, MATTERS_SHARE, Rule};
+use crate::{Case, Finding, Judgement, MATTERS_SHARE, Rule};
 
 /// By how much longer a pause was for the waiting of the collector's threads, milliseconds.
 fn wasted_ms<'a>(gc: &GcCase<'_, 'a>, pause: &Pause<'a>) -> f64 {
@@ -22,7 +22,7 @@ pub(super) fn judge(rule: &dyn Rule, gc: &GcCase<'_, '_>) -> Option<Judgement> {
     let ready = Ready::of(gc, gc.slow.iter())?;
     let wasted: f64 = gc.slow.iter().map(|p| wasted_ms(gc, p)).sum();
     let usual: f64 = gc.base_of(|_| true).iter().map(|p| wasted_ms(gc, p)).sum();
-    let cost_ms = gc.case.excess_ms(wasted, usual);
+    let cost_ms = gc.case.excess_ms(wasted, usual).min(most_ms(gc, &ready));
     let longest = gc.slow.iter().map(Pause::ms).fold(0.0, f64::max);
     let enough = gc.slow.len() >= PAUSES || longest >= LONG_MS;
     if !enough || !ready.is_starved() || !gc.matters(cost_ms) {
@@ -30,6 +30,23 @@ pub(super) fn judge(rule: &dyn Rule, gc: &GcCase<'_, '_>) -> Option<Judgement> {
         return Some(gc.ruled_out(fact.with("cost", Value::ms(cost_ms))));
     }
     Some(Judgement::Found(Box::new(found(rule, gc, &ready, cost_ms))))
+}
+
+/// What of the pauses beyond those of the baseline the waiting can explain at most, milliseconds: by
+/// how many times it made pauses longer than usual, of how many times they take more of the time.
+/// Work that grows waits for as much longer, where CPUs are as scarce as ever.
+fn most_ms(gc: &GcCase<'_, '_>, ready: &Ready) -> f64 {
+    let base = gc.base_of(|_| true);
+    let length = |windows| Case::length_ms(windows).max(f64::MIN_POSITIVE);
+    let share = |pauses: &[Pause<'_>], windows| pauses.iter().map(Pause::ms).sum::<f64>() / length(windows);
+    let (slow_share, base_share) = (share(&gc.slow, &gc.case.slow), share(&base, &gc.case.base));
+    let Some(usual) = Ready::of(gc, base.iter()).filter(|_| base_share > 0.0) else {
+        return f64::INFINITY;
+    };
+    let times = |ready: &Ready| 1.0 / (1.0 - ready.waited_share()).max(f64::MIN_POSITIVE);
+    let (longer, more) = ((times(ready) / times(&usual)).max(1.0).ln(), (slow_share / base_share).ln());
+    let beyond_ms = (slow_share - base_share) * length(&gc.case.slow);
+    if more <= longer { f64::INFINITY } else { beyond_ms * longer / more }
 }
 
 fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, ready: &Ready, cost_ms: f64) -> Finding {
