@@ -1,4 +1,5 @@
-//! What running time that grew is spent on, by the frames that it lies below.
+//! What running time that grew is spent on, and the collector's time in pauses, by the frames that
+//! it lies below.
 
 super::metrics! {
     TLS = "mechanism-tls-handshakes", "in TLS handshakes";
@@ -24,4 +25,9 @@ super::metrics! {
     FORMATTING = "mechanism-formatting", "formatting text";
     REFLECTION = "mechanism-reflection", "looking up members of classes by reflection";
     LOGGING = "mechanism-logging", "logging";
+    GC_REFERENCES = "mechanism-gc-references", "processing references (soft, weak and phantom ones, finalizers, cleaners)";
+    GC_STACKS = "mechanism-gc-stacks", "scanning the stacks of threads";
+    GC_CODE = "mechanism-gc-code", "scanning compiled code";
+    GC_CLASSES = "mechanism-gc-classes", "scanning class loaders and classes";
+    GC_CARDS = "mechanism-gc-cards", "looking for references from old regions to young ones (cards, remembered sets)";
 }

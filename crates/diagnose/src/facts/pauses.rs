@@ -4,6 +4,8 @@ use super::{Evidence, Fact, Value};
 use crate::collections::Pause;
 
 super::metrics! {
+    /// What the collector's threads spend pauses on.
+    COLLECTOR_WORK = "collector-work", "of the CPU time of the collector's threads in these pauses {value} went to {work}";
     /// CPU time of the kernel in pauses, with the collector's own.
     KERNEL_TIME = "gc-kernel-time",
         "{pauses|pause|pauses} of {paused} in all, with {value} of kernel and {user} of user time";

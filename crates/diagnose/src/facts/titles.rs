@@ -17,6 +17,7 @@ super::metrics! {
     /// Waits for the static initialiser of a class.
     CLASS_INIT_SLOW = "class-init-slow",
         "{threads|thread|threads} waited {value} for the static initialiser of [{class}|a class]";
+    COLLECTOR_WORK = "title-collector-work", "{title}; {value} of what the collector's threads ran went to {work}";
     CARRIERS_PINNED = "title-carriers-pinned",
         "virtual threads keep {carriers?their carrier|their carriers} for {value} of the time[, {baseline} in the baseline]: they wait in {place} and cannot leave {carriers?it|them}[, {by}], so that no other virtual thread gets on";
     /// Waits within a pool's tasks for results of its other tasks.

@@ -272,6 +272,9 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     // cost.
     finding.acts = seen.stops.windows();
     finding.stop = case.longest_stop(jvm, &finding.windows);
+    if finding.layer == Layer::Gc {
+        super::collector_work::report(case, jvm, &collected, &mut finding);
+    }
     finding
 }
 

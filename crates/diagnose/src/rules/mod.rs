@@ -2,6 +2,7 @@
 
 mod carriers_pinned;
 mod class_init_slow;
+mod collector_work;
 mod cpu_case;
 pub(crate) mod cpu_contention;
 mod cpu_taken_by_others;

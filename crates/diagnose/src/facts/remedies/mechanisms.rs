@@ -34,4 +34,19 @@ super::remedies! {
     LOG_LESS = "remedy-log-less",
         "log less on this way (levels, samples), with deferred arguments, and by an asynchronous appender",
         "any JDK", "what is not logged is missed later";
+    FEWER_REFERENCES = "remedy-fewer-references",
+        "make fewer objects with finalize(), a Cleaner, or a soft, weak or phantom reference of their own: close resources with try-with-resources, and keep one reference for many objects; -XX:+ParallelRefProcEnabled shares the work among the workers where it is off",
+        "any JDK; the flag is on by default since JDK 17", "";
+    SHALLOWER_STACKS = "remedy-shallower-stacks",
+        "have fewer threads that wait deep in their stacks: each collection walks all frames of all platform threads. End recursion before waiting, let waiting be asynchronous, or use virtual threads (JDK 21 on), whose stacks lie in the heap while they wait",
+        "any JDK", "";
+    LESS_CODE = "remedy-less-code",
+        "look at how much code is compiled (jcmd PID Compiler.codecache), and generate less of it: scripts, proxies and expressions that are compiled anew",
+        "any JDK", "";
+    FEWER_LOADERS = "remedy-fewer-loaders",
+        "look at how many class loaders there are (jcmd PID VM.classloader_stats), and keep generated classes and loaders instead of making them anew",
+        "any JDK", "";
+    FEWER_OLD_TO_YOUNG = "remedy-fewer-old-to-young",
+        "write fewer references to new objects into old ones: large long-lived arrays and maps that are updated all the time; smaller ones are scanned in part",
+        "any JDK", "";
 }

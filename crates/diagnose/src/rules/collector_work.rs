@@ -1,0 +1,137 @@
+//! What the collector's threads run in pauses, by their stacks: a pause whose record has no phases,
+//! as that of a live recording, does not say what it spends its time on.
+
+use fathom_recording::vocabulary::{sample, source};
+use fathom_recording::{ProcessId, Recording, Role, StackId, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::gc_case::summed;
+use crate::facts::{Metric, Value, mechanisms, pauses, remedies, titles};
+use crate::intervals::Intervals;
+use crate::{Case, Finding};
+
+/// What of their time in pauses it must make up to be reported.
+const MUCH: f64 = 0.4;
+/// CPU time in pauses that is too little to tell, milliseconds: some thirty samples at 99 Hz.
+const LITTLE_MS: f64 = 300.0;
+
+/// Work of collectors: its words, the beginnings of HotSpot's functions, and what makes it less.
+type Work = (&'static Metric, &'static [&'static str], &'static Metric);
+
+/// The special before the general. Copying what survives is what pauses are for, and is in none.
+static WORKS: [Work; 5] = [
+    (
+        &mechanisms::GC_REFERENCES,
+        &["ReferenceProcessor::", "RefProcPhase", "ParallelScavengeRefProc", "WeakProcessor::"],
+        &remedies::FEWER_REFERENCES,
+    ),
+    (
+        &mechanisms::GC_STACKS,
+        &["JavaThread::oops_do", "Threads::possibly_parallel_oops_do", "Threads::oops_do", "ThreadRootsTask"],
+        &remedies::SHALLOWER_STACKS,
+    ),
+    (
+        &mechanisms::GC_CODE,
+        &["nmethod::oops_do", "CodeCache::blobs_do", "CodeCache::do_unloading", "G1CodeRootSet::"],
+        &remedies::LESS_CODE,
+    ),
+    (
+        &mechanisms::GC_CLASSES,
+        &["ClassLoaderDataGraph::", "ClassLoaderData::oops_do", "SystemDictionary::do_unloading"],
+        &remedies::FEWER_LOADERS,
+    ),
+    (
+        &mechanisms::GC_CARDS,
+        &["G1RemSet::", "G1ScanHRForRegionClosure", "G1MergeHeapRoots", "PSCardTable::", "CardTableRS::"],
+        &remedies::FEWER_OLD_TO_YOUNG,
+    ),
+];
+
+/// Says of a finding about collections what most of their threads' time in these pauses went to,
+/// where that is no copying.
+pub(super) fn report(case: &Case<'_>, jvm: ProcessId, collected: &Intervals, finding: &mut Finding) {
+    let Some((work, share)) = most(case, jvm, collected) else { return };
+    let of_it = pauses::COLLECTOR_WORK.is(Value::share(share)).with("work", Value::from(work.0.fact()));
+    let title = titles::COLLECTOR_WORK.is(Value::share(share)).with("work", Value::from(work.0.fact()));
+    finding.title = title.with("title", Value::from(&finding.title)).into();
+    finding.evidence.insert(1.min(finding.evidence.len()), summed(source::CPU, of_it));
+    finding.remedies.insert(0, work.2.remedy());
+}
+
+fn most(case: &Case<'_>, jvm: ProcessId, collected: &Intervals) -> Option<(&'static Work, f64)> {
+    let recording = case.recording;
+    let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
+    let mut by_stack: FxHashMap<StackId, f64> = FxHashMap::default();
+    let threads = recording.threads.iter().enumerate();
+    let own = threads.filter(|(_, thread)| thread.process == jvm && thread.role == Role::Gc);
+    for (i, _) in own {
+        let samples = case.chains().samples(ThreadId(i as u32));
+        for taken in samples.iter().filter(|taken| kinds.contains(&Some(taken.kind))) {
+            if collected.touches(taken.t_ns, taken.t_ns)
+                && let Some(stack) = taken.stack()
+            {
+                *by_stack.entry(stack).or_default() += taken.weight.max(0) as f64 / 1e6;
+            }
+        }
+    }
+    let all: f64 = by_stack.values().sum();
+    if all < LITTLE_MS {
+        return None;
+    }
+    let share = |work: &Work| {
+        let of_it = by_stack.iter().filter(|(stack, _)| is_in(recording, **stack, work.1));
+        of_it.map(|(_, ms)| ms).sum::<f64>() / all
+    };
+    let shares = WORKS.iter().map(|work| (work, share(work)));
+    shares.filter(|(_, share)| *share >= MUCH).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn is_in(recording: &Recording, stack: StackId, functions: &[&str]) -> bool {
+    let mut frames = recording.frames_of(stack).filter(|frame| !frame.is_java());
+    frames.any(|frame| functions.iter().any(|function| frame.name().starts_with(function)))
+}
+
+#[cfg(test)]
+mod tests {
+    use fathom_recording::FrameType::Jvm;
+    use fathom_recording::{SampleRow, Sink};
+
+    use super::*;
+    use crate::built::{Built, whole_run};
+    use crate::{Confidence, Layer};
+
+    /// Ten pauses of 100 ms, in which a thread of the collector runs all the time: `scans_ms` of it
+    /// scanning stacks, the rest copying.
+    fn reported(scans_ms: i64) -> Finding {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        let thread = Some(built.recording.thread(built.jvm, Some(11), "GC Thread#0", Role::Gc));
+        let scans = built.stack(&[("OopMapSet::all_do", Jvm), ("JavaThread::oops_do_frames", Jvm)]);
+        let copies = built.stack(&[("G1ParScanThreadState::do_copy_to_survivor_space", Jvm)]);
+        let (process, source) = (built.jvm, built.source);
+        for i in 0..10 {
+            for (stack, weight) in [(scans, scans_ms), (copies, 100 - scans_ms)] {
+                let (t_ns, weight) = (i * 1_000_000_000 + 50_000_000, weight * 1_000_000);
+                let kind = sample::CPU;
+                built.recording.sample(&SampleRow { kind, t_ns, process, thread, stack, weight, source });
+            }
+        }
+        let recording = built.sealed();
+        let case = whole_run(&recording);
+        let sure = (Confidence::Likely, Vec::new());
+        let mut finding = case.finding_by("jvm-stopped", Layer::Gc, process, sure, 1_000.0);
+        finding.title =
+            titles::GC_WAITED_FOR_CPU.is(Value::share(0.5)).with("paused", Value::ms(1_000.0)).into();
+        let pauses = (0..10).map(|i| (i * 1_000_000_000, i * 1_000_000_000 + 100_000_000));
+        report(&case, process, &Intervals::of(pauses), &mut finding);
+        finding
+    }
+
+    #[test]
+    fn what_the_collector_spends_pauses_on_is_reported_unless_it_copies() {
+        let scans = reported(90);
+        scans.title.states(&titles::COLLECTOR_WORK, &[("value", "90%")]);
+        assert!(scans.title.fact().find(&mechanisms::GC_STACKS).is_some());
+        assert!(scans.advises(&remedies::SHALLOWER_STACKS), "{scans:#?}");
+        assert!(reported(20).title.fact().find(&titles::COLLECTOR_WORK).is_none());
+    }
+}
