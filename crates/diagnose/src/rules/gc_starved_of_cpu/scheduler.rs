@@ -32,8 +32,9 @@ pub(super) fn judge(rule: &dyn Rule, gc: &GcCase<'_, '_>) -> Option<Judgement> {
     Some(Judgement::Found(Box::new(found(rule, gc, &ready, cost_ms))))
 }
 
-/// What of the pauses beyond those of the baseline the waiting can explain at most, milliseconds: by
-/// how many times it made pauses longer than usual, of how many times they take more of the time.
+/// What of the pauses beyond those of the baseline the waiting can explain at most, milliseconds:
+/// by how many times it made pauses longer than usual, of how many times they take more of the
+/// time.
 /// Work that grows waits for as much longer, where CPUs are as scarce as ever.
 fn most_ms(gc: &GcCase<'_, '_>, ready: &Ready) -> f64 {
     let base = gc.base_of(|_| true);
