@@ -41,6 +41,9 @@ super::metrics! {
     /// A change of what threads do: how many at a time, what they did, and where.
     CHANGE = "threads-changed",
         "threads of {jvm} spent their time differently: {value:.1} instead of {baseline:.1} at a time were {doing}[ in {place}] ({intervals|interval|intervals} of {length})";
+    /// That no request was answered to the end.
+    NO_REQUESTS = "no-requests-to-the-end",
+        "it answered no request from {from} s to the end, and whether any was asked for is not known";
     /// Requests of a recording that counts them itself.
     FEWER_REQUESTS = "fewer-requests",
         "it answered {value} requests a second instead of {baseline} at {from}–{to} s, and whether more were asked for is not known";

@@ -231,10 +231,14 @@ impl<'a> Growth<'a> {
         let is_between = |g: &&Grown<'_>| {
             g.key.category == Category::Sleep && g.base > latency_ms && g.slow <= MORE * g.base
         };
+        // Threads that wait between operations make none of them longer: its latency is what one
+        // usually takes.
         let usual: f64 = self.worked().filter(|g| !is_between(g)).map(|g| g.base).sum();
+        let usual = if self.per.each == Each::Operation { usual.min(latency_ms) } else { usual };
         // Work that only moved from one method or peer to another made no operation longer. Where
-        // operations are not counted, the parts of threads' time always add up to the same.
-        let grew = match self.per.each.is_counted() {
+        // operations are not counted, the parts of threads' time always add up to the same; where
+        // their latency is known to have grown, what threads do less of may lie between them.
+        let grew = match self.per.each.is_counted() && latency_ms.is_infinite() {
             true => self.worked().map(|g| g.slow - g.base).sum(),
             false => self.all(),
         };

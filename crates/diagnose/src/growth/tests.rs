@@ -279,6 +279,27 @@ pub(super) const QUERY: [(&str, FrameType); 3] = [
 ];
 
 #[test]
+fn what_threads_do_less_of_between_operations_hides_no_growth_of_their_latency() {
+    let growth = grew(&[
+        (Category::C2, "shop.Cache.get", 0.004, 0.041),
+        (Category::RunQueue, "shop.Loop.pause", 0.074, 0.036),
+        (Category::Sleep, "shop.Loop.pause", 0.9, 0.9),
+    ]);
+    let recording = crate::built::Built::jvm("25", "G1", 10.0).sealed();
+    let loss = |measure, slow, base| crate::Loss {
+        lost_ms: 5_000.0,
+        measure: Some(measure),
+        slow_rate: Some(slow),
+        base_rate: Some(base),
+        unit: "ms".into(),
+        ..crate::Loss::default()
+    };
+    let took_longer = |loss| growth.took_longer(&Case { loss, ..crate::built::whole_run(&recording) }, 0.2);
+    assert!(took_longer(loss(crate::Measure::Latency, 0.07, 0.03)));
+    assert!(!took_longer(loss(crate::Measure::Throughput, 10.0, 20.0)), "nothing in all");
+}
+
+#[test]
 pub(super) fn connections_that_are_no_longer_kept_are_reported_with_the_wait_for_the_peer() {
     let diagnosis = |opened: u32| {
         let mut service = Service::of((300.0, 100.0));
