@@ -35,15 +35,23 @@ impl Sched {
         self.events.as_ref().map_or(0, |events| events.left_out(kind.0))
     }
 
-    /// Switches that were not seen are losses where they are many. What their thread did around
-    /// each is left open anyway, and a kernel may hide some threads from all who trace it, and with
-    /// them the switches from them to others (`send_missed` in `bpf/sched.bpf.c`).
-    pub(super) fn count_missed(&self, cx: &mut Context<'_>) {
+    /// Reports switches that were not seen, where they are many. They are no records that are
+    /// missing somewhere: what their thread did around each is left open, from the last switch that
+    /// was seen to the next one, and is in no watch (`send_missed` in `bpf/sched.bpf.c`).
+    pub(super) fn report_missed(&self, cx: &mut Context<'_>) {
         let missed = self.missed().saturating_sub(self.missed_before);
-        let source = cx.source_mut();
-        if missed.saturating_mul(MISSED_ONE_IN) > source.records {
-            source.lost += missed;
+        if missed.saturating_mul(MISSED_ONE_IN) <= cx.source_mut().records {
+            return;
         }
+        cx.unseen(Unavailable {
+            what: format!(
+                "{} switches of threads; what these did around them is left open, and counts as not seen",
+                quantity::count(missed as f64)
+            ),
+            why: "the kernel counted them and did not report them".into(),
+            remedy: "nothing to do; fathom ledger shows how much of the threads' time was not seen".into(),
+            scope: None,
+        });
     }
 
     /// A lost event leaves a hole of unknown length in one thread that nobody can name: all watches

@@ -71,7 +71,7 @@ const MIN_NS: u64 = 1_000_000;
 /// Who ran instead is reported of waits for a CPU of at least this length: shorter ones are the
 /// time that a switch takes.
 const INSTEAD_NS: u64 = 100_000;
-/// Switches not seen that are reported as losses: more than one in so many records.
+/// Switches not seen that are reported: more than one in so many waits.
 const MISSED_ONE_IN: u64 = 1000;
 /// Waits within one call that are kept for its stack.
 const MOST_WITHIN_A_CALL: usize = 64;
@@ -252,7 +252,7 @@ impl Collector for Sched {
 
     fn stop(&mut self, cx: &mut Context<'_>) {
         let now_ns = cx.ends_ns();
-        self.count_missed(cx);
+        self.report_missed(cx);
         // What breaks down now was reported when it did.
         let _ = self.drain(cx);
         self.unwatch_ended(cx);
