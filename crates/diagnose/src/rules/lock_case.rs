@@ -23,6 +23,8 @@ use crate::{Case, Fact, Finding, Judgement, Rule};
 
 /// Records cited.
 const CITED: usize = 3;
+/// What one thing must make up of what holders did to be all of it.
+const THE_SAME: f64 = 0.8;
 /// Things that holders did that are named in a title.
 const NAMED: usize = 2;
 /// Share of the time for which a lock was waited for of which it must be known what its holders
@@ -126,6 +128,12 @@ impl Holders {
         self.known_ms >= MOSTLY * self.held_ms
     }
 
+    /// Whether nearly all of what they did is one thing.
+    fn do_the_same(&self) -> bool {
+        let most = self.did.first().map_or(0.0, |did| did.ms);
+        self.is_covered() && most >= THE_SAME * self.held_ms
+    }
+
     /// Whether they waited for a CPU most of that time.
     fn waits_for_a_cpu(&self) -> bool {
         let queued = self.did.iter().filter(|did| did.category == Category::RunQueue);
@@ -202,8 +210,10 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let share = |ms: f64| if total > 0.0 { ms / total } else { 0.0 };
     let nothing = Lock::default();
     let first = locks.first().unwrap_or(&nothing);
-    let hot = share(first.ms) >= MOSTLY && !first.several;
     let holders = Holders::of(waits, first, words);
+    // Many objects are as one where whoever holds any of them does the same.
+    let as_one = !first.several || holders.as_ref().is_some_and(Holders::do_the_same);
+    let hot = share(first.ms) >= MOSTLY && as_one;
     let deadlock = waits.case.chains().deadlock(waits.jvm).filter(|cycle| {
         cycle.iter().any(|(thread, _)| waits.slow.iter().any(|wait| wait.span.thread() == Some(*thread)))
     });

@@ -1,7 +1,7 @@
-use crate::facts::{Value, links, remedies};
+use crate::facts::{Value, links, remedies, titles};
 use fathom_recording::{FrameType, Sink};
 
-use fathom_recording::vocabulary::kind;
+use fathom_recording::vocabulary::{kind, label};
 
 use super::facts;
 use crate::built::did_by_holders;
@@ -50,6 +50,31 @@ fn what_the_owner_did_meanwhile_is_reported_with_its_share() {
     assert_eq!(finding.evidence[1].metric(), facts::HOLDERS.id);
     let write = links::CALL.is(Value::name("write")).with("target", Value::name("/var/log/app.log"));
     assert_eq!(did_by_holders(&finding), [(write, 0.75), (links::RUNNING.fact(), 0.25)]);
+}
+
+/// Each wait is for an object of its own, as latches that a transaction opens when it ends.
+#[test]
+fn many_objects_whose_holder_does_one_thing_are_as_one() {
+    let told = |sleeps_ms: f64| {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for thread in ["worker-1", "worker-2"] {
+            for i in 0..60 {
+                let labels = [(label::OWNER, "owner"), (label::ADDRESS, &*format!("{thread}{i}"))];
+                let wait = (kind::LOCK_MONITOR, "db.Latch");
+                let stack = [("db.Latch.await", FrameType::C2)];
+                built.with_stack(wait, thread, &stack, &labels, (f64::from(i), 800.0));
+            }
+        }
+        built.on_thread(kind::SCHED_WATCHED, "owner", "", 0.0, 60_000.0);
+        for i in 0..60 {
+            let sleep = [("java.lang.Thread.sleep", FrameType::C2), ("shop.Audit.run", FrameType::C2)];
+            let at = (f64::from(i), sleeps_ms);
+            built.with_stack((kind::SCHED_OFF, "sleeping"), "owner", &sleep, &[], at);
+        }
+        found(built).title.fact().find(&titles::LOCK).is_some()
+    };
+    assert!(told(790.0));
+    assert!(!told(300.0), "it does several things");
 }
 
 #[test]
