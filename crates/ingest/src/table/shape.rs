@@ -21,6 +21,8 @@ use crate::Confidence;
 const SAMPLE: usize = 400;
 /// Rows that a table without a header must have: fewer lines of numbers are not a pattern.
 const FEWEST_BARE_ROWS: usize = 3;
+/// A counter grows from one of so many rows to the next at least.
+const GROWS_ONCE_IN: usize = 5;
 /// Rows over which a number must never fall to be taken for a counter.
 const COUNTER_ROWS: usize = 20;
 /// Rows that distinguish counts from rates: among this many counts of half a second, one table in
@@ -376,7 +378,9 @@ impl<'a> Sample<'a> {
     /// Whether the numbers of a column never fall over a good number of rows, and grow.
     fn never_falls(&self, index: usize) -> bool {
         let values: Vec<f64> = self.cells(index).iter().filter_map(|c| self.delimiter.number(c)).collect();
-        values.len() >= COUNTER_ROWS && values.is_sorted() && values.first() < values.last()
+        // A rate that rises to its level and stays there never falls either.
+        let steps = values.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        values.len() >= COUNTER_ROWS && values.is_sorted() && steps * GROWS_ONCE_IN >= values.len() - 1
     }
 
     /// The usual distance of the timestamps of one instance.

@@ -71,6 +71,19 @@ fn rates_are_left_as_they_are_and_counters_become_rates() {
 }
 
 #[test]
+fn a_rate_that_rises_to_its_level_and_stays_there_is_no_counter() {
+    let rows = |value: &dyn Fn(i64) -> i64| -> String {
+        (0..40).map(|s| format!("{},{}\n", 1_795_212_941_000 + s * 1_000, value(s))).collect()
+    };
+    let steady =
+        read("t.csv", format!("time_ms,ops\n{}", rows(&|s| if s == 0 { 32 } else { 75 })).as_bytes());
+    let throughput = named(&steady, "throughput", "t");
+    assert_eq!(throughput.value[5..], [75.0; 35]);
+    let counter = read("t.csv", format!("time_ms,ops\n{}", rows(&|s| 100 * s.min(20))).as_bytes());
+    assert_eq!(named(&counter, "throughput", "t").value[5], 100.0);
+}
+
+#[test]
 fn junk_before_the_table_is_counted_and_a_bare_table_says_what_was_assumed() {
     let text = "[0.735s][info][jfr,startup] Started recording 1.\n[0.735s][info][jfr,startup] \n\
                 [0.735s][info][jfr,startup] Use jcmd 1 JFR.dump\n\
