@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, Role, ThreadId};
 
 use crate::facts::{Metric, Value, growth as facts, remedies};
+use crate::waits::Category;
 use crate::{Case, Evidence, Finding};
 
 /// How long before a slow window a thread may end, and how long after its beginning, to be what it
@@ -20,6 +21,8 @@ const FEW: usize = 3;
 /// Times off the CPU that a thread must have had to have done something: one that slept until it
 /// ended did nothing that is missed.
 const WORKED: usize = 3;
+/// The same of one that slept for nearly all of its life: it looked for something now and then.
+const ONLY_LOOKED: f64 = 0.95;
 
 /// Adds to the first finding that threads ended as the slow time began, where threads that live
 /// long end at no other time before.
@@ -50,9 +53,12 @@ fn as_it_began(case: &Case<'_>, jvm: ProcessId) -> Option<(Vec<ThreadId>, i64)> 
         if row.role != Role::App || row.tid.is_none() || at_ns > onset.saturating_add(AFTER_NS) {
             continue;
         }
-        let lived = case.chains().by_category(thread).map_or(0, |by| by.iter().map(|c| c.length_ns()).sum());
+        let Some(by_category) = case.chains().by_category(thread) else { continue };
+        let lived: i64 = by_category.iter().map(|c| c.length_ns()).sum();
+        let rested = [Category::Sleep, Category::TimedWait].map(|c| by_category[c.index()].length_ns());
         let before = at_ns.saturating_sub(first_ns);
-        if case.chains().off_between(thread, first_ns, at_ns).count() < WORKED {
+        let looked = rested.iter().sum::<i64>() as f64 >= ONLY_LOOKED * lived as f64;
+        if looked || case.chains().off_between(thread, first_ns, at_ns).count() < WORKED {
             continue;
         }
         if lived >= LONG_NS && lived as f64 >= ALL_ALONG * before as f64 {
@@ -69,7 +75,7 @@ fn as_it_began(case: &Case<'_>, jvm: ProcessId) -> Option<(Vec<ThreadId>, i64)> 
 #[cfg(test)]
 mod tests {
     use fathom_recording::vocabulary::kind;
-    use fathom_recording::{Role, Sink};
+    use fathom_recording::{FrameType, Role, Sink};
 
     use super::facts;
     use crate::growth::tests::{READ, SLEEP, Service};
@@ -77,6 +83,11 @@ mod tests {
     /// Six workers back off from the 20th second on; a consumer, which reads a message every
     /// `every_ms`, ends at `ends_ms`.
     fn ended(every_ms: i64, ends_ms: i64) -> Option<String> {
+        ended_in(&READ, every_ms, ends_ms)
+    }
+
+    /// The same of one that waits in `stack`.
+    fn ended_in(stack: &[(&str, FrameType)], every_ms: i64, ends_ms: i64) -> Option<String> {
         let mut service = Service::of((300.0, 60.0));
         for i in 0..6 {
             let worker = service.thread(&format!("worker-{i}"));
@@ -85,7 +96,7 @@ mod tests {
         let jvm = service.built.jvm;
         let consumer = service.built.recording.thread(jvm, Some(77), "consumer-2", Role::App);
         service.row(kind::SCHED_WATCHED, consumer, (0, ends_ms), None, &[]);
-        let read = service.stack(&READ);
+        let read = service.stack(stack);
         for at in (0..ends_ms - 5).step_by(every_ms as usize) {
             let ends = (at + every_ms - 5).min(ends_ms - 5);
             service.row(kind::SCHED_OFF, consumer, (at, ends), Some(read), &[]);
@@ -100,6 +111,7 @@ mod tests {
     fn a_thread_that_ends_as_it_becomes_slow_is_named_and_one_that_ended_before_is_not() {
         assert_eq!(ended(1_000, 20_200).as_deref(), Some("consumer-2"));
         assert_eq!(ended(1_000, 12_000), None);
+        assert_eq!(ended_in(&SLEEP, 1_000, 20_200), None, "it looked for something every second");
         assert_eq!(ended(1_000, 30_000), None);
         assert_eq!(ended(60_000, 20_200), None, "a thread that only slept does nothing for anybody");
     }
