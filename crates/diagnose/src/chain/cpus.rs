@@ -137,7 +137,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// The one of several that says so, made where there is none.
+    /// The entry for what ran, which is added where there is none yet.
     fn of(all: &mut BTreeMap<String, Self>, what: Fact) -> &mut Self {
         let one = all.entry(what.sentence());
         one.or_insert_with(|| Self { what, parts: Vec::new(), source: String::new() })

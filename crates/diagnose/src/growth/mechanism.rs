@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_most_of_the_growth_lies_below_is_told_with_what_helps() {
+    fn what_most_of_the_growth_lies_below_is_reported_with_what_helps() {
         let tls =
             [("sun.security.rsa.RSACore.crypt", C2), ("sun.security.ssl.HandshakeContext.dispatch", C2)];
         let handshakes = said(&tls, 0.9);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_the_kernel_are_told_from_methods_of_the_same_name() {
+    fn frames_of_the_kernel_are_distinguished_from_methods_of_the_same_name() {
         let faults = |by| said(&[("do_user_addr_fault", by), ("shop.Index.scan", C2)], 1.0);
         faults(Kernel).title.states(&facts::MECHANISM, &[("mechanism", "in page faults")]);
         assert!(faults(C2).title.fact().find(&facts::MECHANISM).is_none());

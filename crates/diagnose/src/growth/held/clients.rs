@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn far_fewer_answers_of_more_pieces_each_are_told_where_clients_measure_nothing() {
+    fn far_fewer_answers_of_more_pieces_each_are_reported_where_clients_measure_nothing() {
         let finding = pieces(20.0, 3).expect("more pieces");
         assert_eq!(finding.confidence, Confidence::ConsistentWith);
         finding.title.states(&facts::IN_MORE_PIECES, &[("value", "3.0"), ("baseline", "1.0")]);

@@ -55,7 +55,7 @@ fn what_the_owner_did_meanwhile_is_reported_with_its_share() {
 /// Each wait is for an object of its own, as latches that a transaction opens when it ends.
 #[test]
 fn many_objects_whose_holder_does_one_thing_are_as_one() {
-    let told = |sleeps_ms: f64| {
+    let is_one_lock = |sleeps_ms: f64| {
         let mut built = Built::jvm("17", "G1", 60.0);
         for thread in ["worker-1", "worker-2"] {
             for i in 0..60 {
@@ -73,8 +73,8 @@ fn many_objects_whose_holder_does_one_thing_are_as_one() {
         }
         found(built).title.fact().find(&titles::LOCK).is_some()
     };
-    assert!(told(790.0));
-    assert!(!told(300.0), "it does several things");
+    assert!(is_one_lock(790.0));
+    assert!(!is_one_lock(300.0), "it does several things");
 }
 
 #[test]
