@@ -43,7 +43,7 @@ pub(crate) fn add(case: &Case<'_>, findings: &mut [Finding]) {
     let said = said.with("pool", pool.clone());
     first.title = said.clone().with("title", Value::from(&first.title)).into();
     first.evidence.insert(0, Evidence::summed("threads", said).at(Some(begun.first_ns)));
-    // A pool that grows because its threads are slow is no cause: what helps against that comes first.
+    // A pool may grow because its threads are slow: what helps against that comes first.
     first.remedies.push(remedies::END_THREADS.is(pool).into());
 }
 
