@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use fathom_ingest::{FORMATS, Format, Input, Lines};
-use fathom_recording::vocabulary::{figure, kind, label};
+use fathom_recording::vocabulary::{fact, figure, kind, label};
 use fathom_recording::{Recording, Span};
 use proptest::prelude::*;
 
@@ -27,6 +27,18 @@ fn read(bytes: &[u8]) -> Recording {
 fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/jdk8").join(name);
     std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The two orders in which such a log may begin.
+#[test]
+fn a_cms_that_collects_young_generations_as_the_serial_collector_does_is_cms() {
+    let young = "0.536: [GC 0.537: [DefNew: 3967K->0K(4032K), 0.0389152 secs] 3967K->3656K(16320K), 0.0391856 secs]\n";
+    let mark = "0.057: [CMS-concurrent-mark: 0.051/0.051 secs]\n";
+    let full = "1.5: [Full GC 1.5: [Tenured: 3656K->300K(12288K), 0.02 secs] 4649K->300K(16320K), [Perm : 100K->100K(12288K)], 0.02 secs]\n";
+    let collector = |log: &str| read(log.as_bytes()).processes[0].fact(fact::COLLECTOR).map(str::to_owned);
+    assert_eq!(collector(&format!("{mark}{young}")).as_deref(), Some("CMS"));
+    assert_eq!(collector(&format!("{young}{mark}{young}")).as_deref(), Some("CMS"));
+    assert_eq!(collector(&format!("{young}{full}")).as_deref(), Some("Serial"));
 }
 
 /// All that was read, in lines that a person can check against the log.

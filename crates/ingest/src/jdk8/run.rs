@@ -254,7 +254,13 @@ impl Run {
         } else if pause.name.starts_with("GC pause") && pause.name.contains("initial-mark") {
             sums.cycle_id = pause.stamp.id.map(|id| id.saturating_add(1));
         }
-        self.collector = pause.collector.or(self.collector);
+        // CMS may collect the young generation as the serial collector does (-XX:-UseParNewGC).
+        let is_young_of_cms = self.collector == Some(Collector::Cms)
+            && pause.collector == Some(Collector::Serial)
+            && !pause.full;
+        if !is_young_of_cms {
+            self.collector = pause.collector.or(self.collector);
+        }
         self.tally.records += 1;
     }
 
@@ -344,7 +350,10 @@ impl Run {
             figures.extend(change.before.map(|b| (figure::HEAP_BEFORE_BYTES, b)));
         }
         self.tally.records += 1;
-        self.collector = self.collector.or(Some(phase.collector));
+        self.collector = match self.collector {
+            None | Some(Collector::Serial) => Some(phase.collector),
+            known => known,
+        };
         self.event(sink, (kind::GC_CONCURRENT, &phase.name), (t0_ns, t1_ns), phase.line, &figures);
     }
 
