@@ -3,8 +3,8 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::finalizer_backlog;
-use super::gc_case::{GcCase, cited, most, summed};
+use super::{finalizer_backlog, gc_heap_too_small};
+use super::gc_case::{GcCase, cited, median, most, summed};
 use crate::collections::Pause;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, titles};
@@ -16,6 +16,11 @@ const NEXT: usize = 2;
 
 /// Share of the heap below which a full collection had another reason than a lack of room.
 const ROOM: f64 = 0.5;
+
+/// Share of the heap that full collections leave in use, from which on it is full of what is kept …
+const FULL: f64 = 0.9;
+/// … where this many of them leave it so.
+const SEVERAL_FULL: usize = 3;
 
 /// The rule.
 pub struct GcEvacuationFailure;
@@ -186,7 +191,7 @@ fn found(
         finding.verify = vec![checks::NO_FULL_WITH_ROOM.fact().into()];
         return finding;
     }
-    finding.remedies = remedies(gc);
+    finding.remedies = remedies(gc, full_of_live(gc, &both));
     finding.verify = vec![checks::NO_FAILURES.fact().into(), checks::HEAP_BELOW_LIMIT.fact().into()];
     if !had_room {
         finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
@@ -205,7 +210,26 @@ fn had_room(gc: &GcCase<'_, '_>, pauses: &[Pause<'_>]) -> bool {
     !pauses.is_empty() && pauses.iter().all(has_room)
 }
 
-fn remedies(gc: &GcCase<'_, '_>) -> Vec<Remedy> {
+/// What full collections leave in use, bytes, in the median, where that fills the heap: objects
+/// that are reachable, for which a later start of collections makes no room.
+fn full_of_live(gc: &GcCase<'_, '_>, pauses: &[Pause<'_>]) -> Option<f64> {
+    let heap = gc.heap_max_bytes()?;
+    let full = pauses.iter().filter(|p| p.labelled_full());
+    let left: Vec<f64> = full.filter_map(|p| p.span.figure(figure::HEAP_AFTER_BYTES)).collect();
+    let middle = median(left.iter().copied());
+    (left.len() >= SEVERAL_FULL && middle >= FULL * heap).then_some(middle)
+}
+
+fn remedies(gc: &GcCase<'_, '_>, live: Option<f64>) -> Vec<Remedy> {
+    if let Some(live) = live {
+        return match gc_heap_too_small::remedies::less_before(gc, live) {
+            Some(before) => vec![
+                remedies::FIND_WHAT_FILLS.is(Value::bytes(live)).over(Value::bytes(before)).into(),
+                remedies::LARGER_HEAP_DELAYS.remedy(),
+            ],
+            None => vec![remedies::SMALLER_LIVE_SET.remedy(), remedies::LARGER_HEAP_UNLESS_IT_GROWS.remedy()],
+        };
+    }
     let mut remedies = vec![remedies::LARGER_HEAP.remedy()];
     match gc.fact(fact::COLLECTOR) {
         Some("G1") => {
@@ -254,6 +278,22 @@ mod tests {
         };
         assert_eq!((finding.cost_ms, finding.confidence), (4_000.0, Confidence::Likely));
         assert!(finding.advises(&remedies::G1_RESERVE), "{:?}", finding.remedies);
+    }
+
+    /// An earlier start of concurrent cycles makes no room among objects that are reachable.
+    #[test]
+    fn a_heap_full_of_what_is_kept_wants_to_be_looked_into() {
+        let mut built = healthy();
+        built.fact(fact::HEAP_MAX_BYTES, "1000000000");
+        let left = [(figure::HEAP_BEFORE_BYTES, 999e6), (figure::HEAP_AFTER_BYTES, 990e6)];
+        for i in 0..5 {
+            built.pause("Pause Full", "G1 Compaction Pause", 50.5 + f64::from(i), 400.0, &left);
+        }
+        let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
+            panic!("not found")
+        };
+        assert!(std::ptr::eq(finding.remedies[0].change.fact().metric, &remedies::SMALLER_LIVE_SET), "{:?}", finding.remedies);
+        assert!(!finding.advises(&remedies::EARLIER_CYCLES_OF_G1), "{:?}", finding.remedies);
     }
 
     /// What other stops take in as much time as usual was not lost by the full collections that

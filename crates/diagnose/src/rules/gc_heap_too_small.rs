@@ -1,6 +1,6 @@
 //! `gc-heap-too-small`: the collector runs all the time because there is too little room.
 
-mod remedies;
+pub(super) mod remedies;
 #[cfg(test)]
 mod tests;
 mod young;

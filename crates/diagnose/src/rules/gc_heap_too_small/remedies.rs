@@ -22,7 +22,7 @@ fn kept_in_base(gc: &GcCase<'_, '_>) -> Option<f64> {
 
 /// The most that was left in use in the baseline, bytes, where what is in use now, `live`, is so
 /// many times as much that something fills the heap.
-pub(super) fn less_before(gc: &GcCase<'_, '_>, live: f64) -> Option<f64> {
+pub(in crate::rules) fn less_before(gc: &GcCase<'_, '_>, live: f64) -> Option<f64> {
     kept_in_base(gc).filter(|before| live >= FILLS * before)
 }
 
