@@ -8,11 +8,13 @@ mod jvm;
 use std::collections::BTreeMap;
 
 use fathom_hotspot::code_cache::{BlobKind, CodeCache, UnwindConstants};
+use fathom_hotspot::memory::Memory;
 use fathom_hotspot::symbols::{JavaFrame, Symbolizer};
 use fathom_hotspot::threads::Threads;
 use fathom_hotspot::walk::{WalkEnd, WalkedFrame, walk};
 use fathom_hotspot::{Vm, symbols};
 use fathom_recording::FrameType;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use jvm::{Jdk, Jvm};
 
 /// (class.method, line), youngest first, of each thread by its name.
@@ -316,5 +318,42 @@ fn stubs_have_the_names_that_hotspot_gives_them() {
         assert!(names.iter().any(|name| name.contains("arraycopy")), "{names:?}");
         let gone = symbols.stub(vm.libjvm.base);
         assert_eq!(gone, Err(symbols::Lost::Stale));
+    }
+}
+
+/// The time of a loop belongs to who loops, not to the next code with a record.
+#[test]
+fn a_loop_without_debug_information_belongs_to_its_method_or_to_the_caller() {
+    if !jvm::may_trace() {
+        return;
+    }
+    for jdk in jvm::jdks() {
+        for collector in ["-XX:+UseParallelGC", "-XX:+UseG1GC"] {
+            let Some(jvm) = Jvm::start(&jdk, &[collector, "-Xbatch"], &["Loops"]) else { return };
+            let vm = Vm::open(jvm.pid()).unwrap();
+            let code = CodeCache::read(&vm).unwrap();
+            let mut symbols = Symbolizer::new(vm.clone(), code.clone()).unwrap();
+            let mut leaves: BTreeMap<String, u32> = BTreeMap::new();
+            for blob in code.blobs(&vm.memory).unwrap().iter().filter(|blob| blob.kind.is_nmethod()) {
+                let Ok((method, 4)) = symbols.compiled_method(blob.address) else { continue };
+                if method.class != "Loops" {
+                    continue;
+                }
+                let bytes = vm
+                    .memory
+                    .read_bytes(blob.code_begin, (blob.code_end - blob.code_begin) as usize)
+                    .unwrap();
+                let decoder = Decoder::with_ip(64, &bytes, blob.code_begin, DecoderOptions::NONE);
+                let roots = [Mnemonic::Sqrtsd, Mnemonic::Vsqrtsd, Mnemonic::Sqrtpd, Mnemonic::Vsqrtpd];
+                for root in decoder.into_iter().filter(|instruction| roots.contains(&instruction.mnemonic()))
+                {
+                    let frames = symbols.at(root.ip()).unwrap();
+                    *leaves.entry(frames[0].name.to_string()).or_default() += 1;
+                }
+            }
+            eprintln!("{} {collector}: {leaves:?}", vm.release);
+            let own = leaves.keys().filter(|name| name.starts_with("Loops.")).count();
+            assert!(own > 0 && own == leaves.len(), "{} {collector}: {leaves:?}", vm.release);
+        }
     }
 }

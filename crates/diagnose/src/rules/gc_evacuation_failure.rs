@@ -3,8 +3,8 @@
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::{finalizer_backlog, gc_heap_too_small};
 use super::gc_case::{GcCase, cited, median, most, summed};
+use super::{finalizer_backlog, gc_heap_too_small};
 use crate::collections::Pause;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, pauses, reasons, remedies, ruled_out, titles};
@@ -292,7 +292,11 @@ mod tests {
         let Judgement::Found(finding) = judged(&GcEvacuationFailure, &built.sealed()) else {
             panic!("not found")
         };
-        assert!(std::ptr::eq(finding.remedies[0].change.fact().metric, &remedies::SMALLER_LIVE_SET), "{:?}", finding.remedies);
+        assert!(
+            std::ptr::eq(finding.remedies[0].change.fact().metric, &remedies::SMALLER_LIVE_SET),
+            "{:?}",
+            finding.remedies
+        );
         assert!(!finding.advises(&remedies::EARLIER_CYCLES_OF_G1), "{:?}", finding.remedies);
     }
 

@@ -10,6 +10,7 @@
 
 mod cache;
 mod entries;
+mod loops;
 mod method;
 mod names;
 mod nmethod;
@@ -20,6 +21,7 @@ mod unsigned5;
 use std::sync::Arc;
 
 use fathom_recording::FrameType;
+use rustc_hash::FxHashMap;
 
 pub use entries::{Compiled, Entries, Inlined, Matched, OnStack};
 pub use method::Method;
@@ -39,6 +41,11 @@ use stubs::StubNames;
 /// Names that nmethods may have: "nmethod" and "native nmethod", and room for those of another
 /// release.
 const MOST_NMETHOD_NAMES: usize = 8;
+/// The blob that compiled code calls where a check fails, which gives the code up
+/// (src/hotspot/share/code/codeBlob.cpp).
+const UNCOMMON_TRAP: &str = "UncommonTrapBlob";
+/// Callees kept.
+const MOST_CALLEES: usize = 1 << 14;
 /// Bytes of method names and line tables kept: some 30,000 methods.
 const METHOD_BYTES: usize = 12 << 20;
 /// Bytes of debug information of compiled methods kept: some 3000 of them.
@@ -99,6 +106,8 @@ pub struct Symbolizer<M = Arc<ProcessMemory>> {
     /// By address of the blob, number of the compilation, pc.
     frames: Cache<(u64, u32, u64), Arc<[JavaFrame]>>,
     counts: Counts,
+    /// Whether what compiled code calls is the uncommon trap, by address.
+    callees: FxHashMap<u64, bool>,
     /// Addresses of the names that nmethods have.
     nmethod_names: Vec<i64>,
 }
@@ -123,6 +132,7 @@ impl<M: Memory> Symbolizer<M> {
             nmethods: Cache::new(NMETHOD_BYTES),
             frames: Cache::new(FRAME_BYTES),
             counts: Counts::default(),
+            callees: FxHashMap::default(),
             nmethod_names: Vec::new(),
         })
     }
@@ -167,7 +177,16 @@ impl<M: Memory> Symbolizer<M> {
         pc: u64,
     ) -> std::result::Result<Arc<[JavaFrame]>, Lost> {
         let nmethod = self.nmethod(address, compile_id)?;
-        let scopes = nmethod.scopes(pc, self.feature);
+        let (code, memory, callees) = (&self.code, &self.memory, &mut self.callees);
+        let scopes = nmethod.scopes(memory, pc, self.feature, |callee| {
+            if callees.len() >= MOST_CALLEES {
+                callees.clear();
+            }
+            *callees.entry(callee).or_insert_with(|| {
+                code.find(memory, callee)
+                    .is_ok_and(|blob| blob.is_some_and(|blob| blob.name == UNCOMMON_TRAP))
+            })
+        });
         let frame_type = match nmethod.level {
             0 => FrameType::Stub,
             1..=3 => FrameType::C1,

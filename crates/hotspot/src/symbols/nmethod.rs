@@ -4,7 +4,8 @@
 //! the instructions up to and including its pc, so the frame of a pc is that of the first record at
 //! or after it, as in HotSpot's own `pc_desc_near`. At a call it is exact; elsewhere it is the
 //! next point the compiler described, which may be a few instructions on unless the JVM runs with
-//! `-XX:+DebugNonSafepoints`.
+//! `-XX:+DebugNonSafepoints`. In a loop without a record it would be that of other code: see
+//! [`super::loops`].
 //!
 //! A scope is a chain of UNSIGNED5 numbers, innermost first: offset of the caller's scope, index of
 //! the method in the table of metadata, bytecode index plus one
@@ -12,6 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::loops::{self, Exit, LeadsTo};
 use super::unsigned5::Unsigned5;
 use crate::code_cache::CodeCache;
 use crate::layout::Field;
@@ -23,6 +25,10 @@ const PC_DESC: usize = 16;
 /// Bytes of one table of an nmethod at most. Compiled code is limited to some 64 KB of bytecodes
 /// inlined; the largest tables seen have some 200 KB.
 const LARGEST_TABLE: u64 = 8 << 20;
+/// The tier that leaves loops without a poll; C1 has one in each.
+const OPTIMISED: u8 = 4;
+/// Bytes of machine code of one nmethod that are read at most.
+const LARGEST_CODE: u64 = 1 << 20;
 /// Frames inlined into each other at most (`MaxInlineLevel` is 15 by default, lambda forms do not
 /// count).
 const DEEPEST: usize = 256;
@@ -50,6 +56,8 @@ pub(super) struct Nmethod {
     pub(super) level: u8,
     /// First instruction.
     pub(super) code_begin: u64,
+    /// Behind the last one.
+    code_end: u64,
     /// Where its frame is complete: bytes from the first instruction.
     frame_complete: i32,
     /// (pc offset from the first instruction, offset of the scope), ascending.
@@ -127,6 +135,7 @@ impl Nmethod {
             compile_id: field(layout.compile_id)? as u32,
             level: field(layout.comp_level)? as u8,
             code_begin: blob.code_begin,
+            code_end: blob.code_end,
             frame_complete: blob.frame_complete,
             pcs,
             scopes: table(memory, scopes, "scopes")?,
@@ -138,8 +147,15 @@ impl Nmethod {
     }
 
     /// The frames of a pc, innermost first; the last one is of the method that was compiled. Empty:
-    /// the compiler described nothing for it (prologue, stubs, native wrappers).
-    pub(super) fn scopes(&self, pc: u64, feature: u32) -> Vec<Scope> {
+    /// the compiler described nothing for it (prologue, stubs, native wrappers). `is_trap` tells
+    /// whether an address is the uncommon trap.
+    pub(super) fn scopes(
+        &self,
+        memory: &impl Memory,
+        pc: u64,
+        feature: u32,
+        mut is_trap: impl FnMut(u64) -> bool,
+    ) -> Vec<Scope> {
         let offset = pc.wrapping_sub(self.code_begin);
         let Ok(offset) = i32::try_from(offset) else { return Vec::new() };
         // The prologue belongs to the method itself, not to the scope of the first record, which
@@ -148,8 +164,45 @@ impl Nmethod {
             return Vec::new();
         }
         let first = self.pcs.partition_point(|(pc, _)| *pc < offset);
-        let Some((_, scope)) = self.pcs.get(first) else { return Vec::new() };
-        self.chain(*scope, feature)
+        let Some((at, scope)) = self.pcs.get(first) else { return Vec::new() };
+        let next = self.chain(*scope, feature);
+        if *at == offset {
+            return next;
+        }
+        if self.level != OPTIMISED {
+            return next;
+        }
+        let described = |at: i32| self.pcs.binary_search_by_key(&at, |(pc, _)| *pc).ok();
+        let exits =
+            self.code(memory).and_then(|code| loops::exits(&code, offset, |at| described(at).is_some()));
+        let Some(exits) = exits else { return next };
+        let scopes_of = |exit: &Exit| -> Vec<Vec<Scope>> {
+            let records = exit.records.iter().filter_map(|at| described(*at));
+            records.map(|record| self.chain(self.pcs[record].1, feature)).collect()
+        };
+        let mut is_of_loop = |exit: &&Exit| match exit.leads_to {
+            LeadsTo::Poll => true,
+            LeadsTo::Call(target) => is_trap(self.code_begin.wrapping_add(target)),
+            LeadsTo::Other => false,
+        };
+        let own: Vec<Vec<Scope>> = exits.iter().filter(|exit| is_of_loop(exit)).flat_map(scopes_of).collect();
+        let frames = if own.is_empty() {
+            let before = first.checked_sub(1).map(|before| self.chain(self.pcs[before].1, feature));
+            let around: Vec<Vec<Scope>> = exits.iter().flat_map(scopes_of).chain(before).collect();
+            loops::in_common(&around, around.len())
+        } else {
+            loops::in_common(&own, own.len() / 2 + 1)
+        };
+        if frames.is_empty() { next } else { frames }
+    }
+
+    /// Its machine code; `None` where it cannot be read.
+    fn code(&self, memory: &impl Memory) -> Option<Vec<u8>> {
+        let size = self.code_end.wrapping_sub(self.code_begin);
+        if size > LARGEST_CODE {
+            return None;
+        }
+        memory.read_bytes(self.code_begin, size as usize).ok()
     }
 
     /// Methods that are inlined somewhere in it, each with the number of places: scopes of
