@@ -5,16 +5,14 @@
 //! iterations, in a loop around it) that record is of whatever code follows, which may be inlined
 //! from another method: all the time of the loop would be charged to a method that takes none of
 //! it. The machine code tells such a loop: a path leads from the pc back to it that passes no
-//! record. Whose loop it is follows from where it is left: a check that fails (an uncommon trap) and
-//! the poll of the loop around it are described with the scope of the loop. Where there are neither,
-//! the loop is known to be in what the code before and the code behind it have in common.
+//! record. Whose loop it is follows from where it is left: a check that fails (an uncommon trap)
+//! and the poll of the loop around it are described with the scope of the loop. Where there are
+//! neither, the loop is known to be in what the code before and the code behind it have in common.
 
 use std::collections::VecDeque;
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::nmethod::Scope;
 
 /// Instructions followed at most; a loop that is unrolled sixteen times has some hundreds.
 const MOST_INSTRUCTIONS: usize = 4096;
@@ -147,43 +145,6 @@ fn is_poll(instruction: &Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Test && instruction.op0_kind() == OpKind::Memory
 }
 
-/// The frames that `enough` or more of some scopes have in common, innermost first; each scope is
-/// innermost first.
-pub(super) fn in_common(scopes: &[Vec<Scope>], enough: usize) -> Vec<Scope> {
-    let mut left: Vec<&[Scope]> = scopes.iter().map(Vec::as_slice).collect();
-    let mut frames: Vec<Scope> = Vec::new();
-    loop {
-        let depth = frames.len();
-        let at = |scope: &[Scope], depth: usize| scope.len().checked_sub(depth + 1).map(|i| scope[i]);
-        // What a frame is: its method, and where in its caller it is inlined.
-        let frame = |scope: &[Scope]| {
-            let caller = depth.checked_sub(1).and_then(|above| at(scope, above)).map(|caller| caller.bci);
-            at(scope, depth).map(|scope| (scope.method, caller))
-        };
-        let Some((method, caller)) = most_common(left.iter().filter_map(|scope| frame(scope))) else { break };
-        let agree = |scope: &&[Scope]| frame(scope) == Some((method, caller));
-        if left.iter().filter(|scope| agree(scope)).count() < enough.max(1) {
-            break;
-        }
-        left.retain(agree);
-        if let (Some(above), Some(bci)) = (frames.last_mut(), caller) {
-            above.bci = bci;
-        }
-        let bci = most_common(left.iter().filter_map(|scope| at(scope, depth)).map(|scope| scope.bci));
-        frames.push(Scope { method, bci: bci.unwrap_or(-1) });
-    }
-    frames.reverse();
-    frames
-}
-
-/// The most frequent value, the smallest of those that are equally frequent.
-fn most_common<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
-    let mut values: Vec<T> = values.collect();
-    values.sort_unstable();
-    let runs = values.chunk_by(|a, b| a == b);
-    runs.rev().max_by_key(|run| run.len()).map(|run| run[0])
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
@@ -218,23 +179,5 @@ mod tests {
         assert_eq!(of(&LOOP, 11, &[14, 23]), None, "behind it");
         assert_eq!(of(&LOOP, 9, &[7, 11, 23]), None, "a record in the loop");
         assert_eq!(of(&LOOP[..8], 3, &[11, 23]), None, "code that ends");
-    }
-
-    fn scope(frames: &[(u64, i32)]) -> Vec<Scope> {
-        frames.iter().map(|(method, bci)| Scope { method: *method, bci: *bci }).collect()
-    }
-
-    #[test]
-    fn frames_are_those_that_enough_scopes_have() {
-        let check = scope(&[(2, 7), (1, 10)]);
-        let other_check = scope(&[(2, 9), (1, 10)]);
-        let follows = scope(&[(3, 0), (1, 20)]);
-        let of = |scopes: &[&Vec<Scope>], enough| {
-            in_common(&scopes.iter().copied().cloned().collect::<Vec<_>>(), enough)
-        };
-        assert_eq!(of(&[&check, &other_check, &follows], 2), check);
-        assert_eq!(of(&[&check, &follows], 2), scope(&[(1, 10)]));
-        assert_eq!(of(&[&follows], 1), follows);
-        assert_eq!(of(&[], 0), []);
     }
 }

@@ -15,6 +15,7 @@ mod method;
 mod names;
 mod nmethod;
 mod objects;
+mod scope;
 mod stubs;
 mod unsigned5;
 

@@ -14,6 +14,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::loops::{self, Exit, LeadsTo};
+use super::scope::{Scope, in_common};
 use super::unsigned5::Unsigned5;
 use crate::code_cache::CodeCache;
 use crate::layout::Field;
@@ -34,15 +35,6 @@ const LARGEST_CODE: u64 = 1 << 20;
 const DEEPEST: usize = 256;
 /// Places of inlined methods distinguished in one nmethod.
 const MOST_PLACES: usize = 1 << 14;
-
-/// One frame of a scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scope {
-    /// `Method*`.
-    pub(super) method: u64,
-    /// Bytecode index; -1 at the entry.
-    pub(super) bci: i32,
-}
 
 /// The debug information of a compiled method, copied at one time.
 #[derive(Debug)]
@@ -189,9 +181,9 @@ impl Nmethod {
         let frames = if own.is_empty() {
             let before = first.checked_sub(1).map(|before| self.chain(self.pcs[before].1, feature));
             let around: Vec<Vec<Scope>> = exits.iter().flat_map(scopes_of).chain(before).collect();
-            loops::in_common(&around, around.len())
+            in_common(&around, around.len())
         } else {
-            loops::in_common(&own, own.len() / 2 + 1)
+            in_common(&own, own.len() / 2 + 1)
         };
         if frames.is_empty() { next } else { frames }
     }
