@@ -367,6 +367,7 @@ fn judge<'a>(
         merged.ruled_out.extend(too_small);
         growth.credit_new_places();
         growth.credit_disk(queueing_after_disk(&case, growth.jvm()));
+        growth.credit_allocation();
         growth.credit_running(&merged.findings);
         growth.credit_holders(&merged.findings);
         credited::with_code(&case, &mut merged.findings, &mut growth);

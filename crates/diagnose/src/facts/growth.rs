@@ -109,6 +109,9 @@ super::metrics! {
         "[each {noun} calls {call}() {value} times|threads call {call}() {value} times a second] instead of {baseline}[ in {place}][, called from {caller}]: [{took!} instead of {took-baseline!}][{threads:.1} of them at a time instead of {threads-baseline:.1}]";
     /// Calls of which each of fewer operations makes more, in the title of what waits in them.
     ASKED_MORE = "asked-more", "each {noun} calls {call}() {value} times instead of {baseline}";
+    /// What the collector makes code wait that allocates more.
+    STALLED = "stalled-as-well",
+        "the collector stalls threads there for {value} instead of {baseline}, until it has freed memory";
     /// What waits for the network to connect.
     CONNECTING = "waits-to-connect", "these are waits for connections to be made";
     /// The same calls, counted.

@@ -1,6 +1,6 @@
 //! Waits that follow from something else that grew, and are credited to that: waiting for a CPU to
-//! what runs or calls more, what the holder of a lock did to the lock; and what ran in
-//! code that was not compiled to why it was not.
+//! what runs or calls more, what the holder of a lock did to the lock, stalls by the collector to
+//! the code that allocates more; and what ran in code that was not compiled to why it was not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,6 +70,35 @@ impl<'a> Growth<'a> {
             }
         }
         self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
+    /// Credits code that runs longer with the time in which the collector stalls threads that
+    /// allocate in it: that is longer because they allocate more there.
+    pub(crate) fn credit_allocation(&mut self) {
+        for stall in 0..self.grown.len() {
+            let (key, by) = (self.grown[stall].key, self.grown[stall].by());
+            let allocates = |g: &Grown<'_>| {
+                g.key.category.is_running()
+                    && g.key.place == key.place
+                    && !g.cause.by_lock
+                    && g.slow >= MORE_CPU * g.base
+            };
+            let running = (0..self.grown.len()).filter(|at| allocates(&self.grown[*at]));
+            let most = running.max_by(|a, b| self.grown[*a].by().total_cmp(&self.grown[*b].by()));
+            if let Some(most) = most.filter(|_| key.category == Category::AllocationStall && by > 0.0) {
+                self.grown[stall].credit -= by;
+                self.grown[most].credit += by;
+            }
+        }
+        self.grown.sort_by(|a, b| b.by().total_cmp(&a.by()).then_with(|| a.cause.cmp(&b.cause)));
+    }
+
+    /// The time in which the collector stalls threads in code that is credited with it.
+    pub(super) fn stalled_in(&self, code: &Grown<'_>) -> Option<&Grown<'a>> {
+        let stalls = |g: &&Grown<'_>| {
+            g.key.category == Category::AllocationStall && g.key.place == code.key.place && g.credit < 0.0
+        };
+        self.grown.iter().find(stalls).filter(|_| code.key.category.is_running())
     }
 
     /// Whether threads wait for a CPU in a method in which they hardly did anything before.

@@ -162,6 +162,10 @@ impl<'a> Growth<'a> {
             finding.evidence.insert(0, fewer.evidence());
             finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
         }
+        if let Some(stalled) = self.stalled_in(lead.part) {
+            also.push(words::amount(&facts::STALLED, (stalled.slow, stalled.base), per.each));
+            finding.remedies.insert(0, remedies::ALLOCATE_LESS_THERE.remedy());
+        }
         if connecting {
             also.push(facts::CONNECTING.fact());
         }

@@ -34,6 +34,9 @@ super::remedies! {
     FEWER_OBJECTS = "remedy-fewer-objects",
         "fewer or smaller objects (a profile of allocations, JFR or async-profiler -e alloc, shows who makes them), or a larger young generation, so that collections are rarer",
         "any JDK", "a larger young generation takes memory";
+    ALLOCATE_LESS_THERE = "remedy-allocate-less-there",
+        "fewer or smaller objects there (a profile of allocations, JFR or async-profiler -e alloc, shows which), or more room for the collector to keep up: a larger -Xmx, more -XX:ConcGCThreads",
+        "any JDK", "memory; CPU time for the collector";
     GIVE_CPUS = "remedy-give-cpus",
         "give the JVM its CPUs: look for other processes, a CPU quota (nr_throttled in cpu.stat), steal",
         "", "";

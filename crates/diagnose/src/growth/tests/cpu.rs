@@ -182,6 +182,25 @@ fn code_that_runs_longer_is_credited_with_the_waiting_for_a_cpu_that_follows_fro
     assert_eq!(by(&growth, Category::RunQueue), 5.0);
 }
 
+#[test]
+fn code_that_runs_longer_is_credited_with_the_stalls_of_the_collector_in_it() {
+    let stalls = (Category::AllocationStall, "shop.Feed.build", 0.1, 1.6);
+    let by = |growth: &Growth<'_>, category| -> f64 {
+        growth.grown.iter().filter(|g| g.key.category == category).map(Grown::by).sum()
+    };
+    let mut growth = grew(&[(Category::C2, "shop.Feed.build", 0.1, 1.1), stalls]);
+    growth.credit_allocation();
+    assert_eq!((by(&growth, Category::C2), by(&growth, Category::AllocationStall)), (2.5, 0.0));
+    let code = growth.grown.iter().find(|g| g.key.category == Category::C2).unwrap();
+    assert!(growth.stalled_in(code).is_some());
+    // Code elsewhere, or that runs no longer, is not why.
+    for other in [(Category::C2, "shop.Cart.add", 0.1, 1.1), (Category::C2, "shop.Feed.build", 1.0, 1.1)] {
+        let mut growth = grew(&[other, stalls]);
+        growth.credit_allocation();
+        assert_eq!(by(&growth, Category::AllocationStall), 1.5);
+    }
+}
+
 /// Eight virtual threads that each wait for a short time in an operation, on one carrier that has
 /// time to spare, and in the slow windows has something to do for `now` of each 100 ms: it runs, or
 /// is blocked with a virtual thread that is pinned to it.
