@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::JitCase;
+use super::jit_case::{JitCase, is_made_at_run_time};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
@@ -29,8 +29,6 @@ const ZOMBIE: &str = "zombie";
 const AGAIN: usize = 20;
 /// The format of LogCompilation files, as their reader names it.
 const LOG_COMPILATION: &str = "log-compilation";
-/// Classes that are made at run time, many of one name: parts of their names in the JDK.
-const MADE: [&str; 4] = ["LambdaForm", "$$Lambda", "GeneratedMethodAccessor", "$Proxy"];
 /// Methods named.
 const NAMED: usize = 3;
 
@@ -125,9 +123,8 @@ impl<'a> Again<'a> {
         }
         let warm_ns = jit.warm_ns().unwrap_or(i64::MIN);
         let mut by: HashMap<&'a str, Vec<(i64, i64)>> = HashMap::new();
-        let made_at_run_time = |name: &str| MADE.iter().any(|part| name.contains(part));
         let asked = jit.asked_in(&jit.case.slow).filter(|t| !t.osr && t.queued_ns >= warm_ns);
-        for task in asked.filter(|t| !made_at_run_time(t.method())) {
+        for task in asked.filter(|t| !is_made_at_run_time(t.method())) {
             by.entry(task.method()).or_default().push((task.queued_ns, task.done_ns));
         }
         let copies = copies(jit);

@@ -7,7 +7,7 @@ use fathom_recording::{FrameType, ProcessId, StackId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
-use super::jit_case::{JitCase, name_of};
+use super::jit_case::{JitCase, is_made_at_run_time, name_of};
 use crate::confidence::Ground;
 use crate::facts::{
     Metric, Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles,
@@ -52,7 +52,7 @@ impl Rule for JitNeverCompiled {
          **Confounders.** Code that has just become hot is interpreted for a short time, and then compiled: `jit-compile-burst`. Code that is thrown \
          away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
          all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
-         interpreter's.\n\n\
+         interpreter's. Classes that are made at run time (lambdas, proxies) share a name: each of a thousand runs once or twice.\n\n\
          **Cost.** Nineteen twentieths of the time in these methods themselves: what compiled code would save; or all that operations run \
          longer in them, with the waiting for a CPU that follows, where that is more.\n\n\
          **Ruled out** by the CPU time in interpreted methods that stay so."
@@ -86,7 +86,8 @@ impl Rule for JitNeverCompiled {
         let lasting = lasting(case, jvm);
         let stays = |method: &str| {
             let long = lasting.get(method).is_some_and(|ns| *ns >= FOR_GOOD_NS);
-            long && !compiled.contains(method) && cpu.share(|one| one == method) >= COUNTS
+            let is_one = !is_made_at_run_time(method);
+            long && is_one && !compiled.contains(method) && cpu.share(|one| one == method) >= COUNTS
         };
         let cost_ms = match cpu.worth("methods that stay in the interpreter", stays) {
             Ok(cost_ms) => cost_ms * SAVED,
@@ -240,6 +241,16 @@ mod tests {
         assert!(matches!(judge(run(40, Interpreted)), Judgement::RuledOut { .. }), "four seconds");
         assert!(matches!(judge(run(150, C2)), Judgement::RuledOut { .. }));
         assert!(matches!(judge(Built::jvm("17", "G1", 10.0)), Judgement::Inconclusive(_)));
+    }
+
+    #[test]
+    fn a_thousand_classes_of_one_name_are_not_one_method_that_stays_interpreted() {
+        let mut built = Built::jvm("17", "G1", 20.0);
+        for i in 0..150 {
+            let made = ("shop.Rules$$Lambda.applyAsInt", Interpreted);
+            built.on_cpu("worker", &[made, ("shop.Rules.bind", C2)], f64::from(i) / 10.0, 100.0);
+        }
+        assert!(matches!(judge(built), Judgement::RuledOut { .. }));
     }
 
     /// A loop that puts something into a queue and sleeps, all its life in the interpreter: so many
