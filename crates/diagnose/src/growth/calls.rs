@@ -23,6 +23,7 @@ use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
+use crate::waits::calls::POLLS;
 use crate::{Case, Evidence, Finding, Layer};
 
 /// What an application asks the kernel for, by what belongs together: where one of these calls is
@@ -55,8 +56,6 @@ const FAMILIES: [&[&str]; 5] = [
     &["pread64", "preadv", "pwrite64", "pwritev"],
     &["fsync", "fdatasync"],
 ];
-/// The calls that wait until a connection can be read.
-const POLLS: [&str; 2] = ["poll", "ppoll"];
 /// The call that opens a connection.
 const CONNECT: &str = "connect";
 /// How many times as many calls an operation must make, and how many more.

@@ -3,6 +3,7 @@
 
 mod acceptors;
 mod at_rest;
+pub(crate) mod calls;
 pub(crate) mod frozen;
 mod functions;
 pub(crate) mod log_write;

@@ -5,6 +5,7 @@ use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{figure, kind, label};
 
 use super::Category;
+use super::calls::{POLLS, READS};
 use super::stack::ByStack;
 
 /// Kinds of spans that show what their thread waited for.
@@ -63,8 +64,8 @@ pub(crate) fn awaits_work(span: &Span<'_>, stacks: &ByStack) -> bool {
 }
 
 fn reads(span: &Span<'_>) -> bool {
-    let reads = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg", "poll", "ppoll"];
-    span.kind() == kind::SYSCALL && reads.contains(&span.name())
+    let waits = |call: &str| READS.contains(&call) || POLLS.contains(&call);
+    span.kind() == kind::SYSCALL && waits(span.name())
 }
 
 /// Whether a class is one at which a thread parks until another one hands it something over: the

@@ -12,8 +12,8 @@ use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{ProcessId, Recording, StrId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Calls that take what a peer sent.
-const READ: [&str; 4] = ["read", "readv", "recvfrom", "recvmsg"];
+use super::calls::READS;
+
 /// Waits for input from a peer that show its way.
 const FEW: u64 = 50;
 /// Answers of a connection that are no more than those to its beginning, and how many times as
@@ -46,7 +46,7 @@ pub(super) fn of(recording: &Recording) -> FxHashSet<(ProcessId, StrId)> {
             continue;
         };
         let came = span.figure(figure::BYTES).is_some_and(|bytes| bytes > 0.0);
-        if came && READ.contains(&span.name()) {
+        if came && READS.contains(&span.name()) {
             let of = read.entry((span.process(), peer)).or_default();
             of.from_ns = if of.waits == 0 { span.t0_ns() } else { of.from_ns.min(span.t0_ns()) };
             of.to_ns = of.to_ns.max(span.t1_ns());

@@ -21,11 +21,9 @@ use super::dips::{self, Found};
 use super::latency;
 use super::lost::lost_progress;
 use super::progress::{Progress, REQUESTS};
+use crate::waits::calls::{READS, WRITES};
 use crate::{Window, sight, stats};
 
-/// Calls that take what a peer sent, and calls that send.
-const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
-const WRITE: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 /// Length of a tick: calls are counted by the second.
 const TICK_NS: i64 = 1_000_000_000;
 /// The same of requests, which are counted twice a second.
@@ -198,8 +196,8 @@ fn calls(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
     };
     for made in counted.iter().filter(|made| is_application(made)) {
         let sums = match made.name() {
-            name if READ.contains(&name) => &mut reads,
-            name if WRITE.contains(&name) => &mut writes,
+            name if READS.contains(&name) => &mut reads,
+            name if WRITES.contains(&name) => &mut writes,
             _ => continue,
         };
         spread(sums, &progress, (made.t0_ns(), made.t1_ns()), made.count() as f64);
