@@ -26,6 +26,7 @@ for target in "${targets[@]}"; do
     folded) from=(../crates/ingest/fixtures/folded) ;;
     perf_script) from=(../crates/ingest/fixtures/perf-script) ;;
     pprof) from=(../crates/ingest/fixtures/pprof) ;;
+    otlp_profiles) from=(../crates/ingest/fixtures/otlp) ;;
     table) from=(../crates/ingest/fixtures/table ../crates/ingest/fixtures/elasql) ;;
     # Any bytes are rows.
     live_rows) from=(../crates/diagnose/fixtures/live) ;;

@@ -164,7 +164,7 @@ impl<'s> Out<'s> {
 
 /// Name and id of the thread in a root frame: `[worker-6 tid=32734]`, `[tid=32734]`,
 /// `java-32656/32734`.
-fn thread(root: &str) -> Option<(&str, Option<i64>)> {
+pub(crate) fn thread(root: &str) -> Option<(&str, Option<i64>)> {
     if let Some(inside) = root.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {
         let (name, tid) = inside.rsplit_once("tid=")?;
         return Some((name.trim_end(), Some(tid.parse().ok()?)));

@@ -8,6 +8,7 @@ use crate::Format;
 pub const FORMATS: &[&dyn Format] = &[
     &crate::jfr::Jfr,
     &crate::pprof::Pprof,
+    &crate::otlp::Otlp,
     &crate::unified::UnifiedLog,
     &crate::jdk8::Jdk8GcLog,
     &crate::jit::LogCompilation,

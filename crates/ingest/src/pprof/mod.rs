@@ -18,8 +18,10 @@ use fathom_recording::{
 use prost::Message;
 use rustc_hash::FxHashMap;
 
-use self::wire::{Function, Location, Mapping, Part, Parts, Sample, ValueType, field};
+use self::wire::{Function, Location, Mapping, Sample, ValueType, field};
 use crate::folded::frame_of;
+use crate::protobuf::{Part, Parts};
+use crate::sample_types::kind_of;
 use crate::{Confidence, Format, IngestError, Input, java_names};
 
 /// The reader of pprof.
@@ -154,7 +156,7 @@ impl<'a> Profile<'a> {
         let mut kinds: Vec<(usize, &'static str)> = Vec::new();
         for (i, value_type) in self.types.iter().enumerate() {
             let (name, unit) = (self.text(value_type.name), self.text(value_type.unit));
-            if let Some(kind) = kind_of(&name, &unit)
+            if let Some(kind) = kind_of(&name, &unit).filter(|(_, scale)| *scale == 1).map(|(kind, _)| kind)
                 && !kinds.iter().any(|(_, known)| *known == kind)
             {
                 kinds.push((i, kind));
@@ -164,23 +166,6 @@ impl<'a> Profile<'a> {
             kinds.push((self.types.len().saturating_sub(1), sample::EVENT));
         }
         kinds
-    }
-}
-
-/// Names of types as Go, Pyroscope, Parca and async-profiler's converter write them.
-fn kind_of(name: &str, unit: &str) -> Option<&'static str> {
-    let is = |names: &[&str]| names.contains(&name);
-    match unit {
-        "nanoseconds" | "ns" if is(&["cpu", "process_cpu", "itimer", "ctimer"]) => Some(sample::CPU),
-        "nanoseconds" | "ns" if is(&["wall", "wallclock", "wall_clock"]) => Some(sample::WALL),
-        "nanoseconds" | "ns" if is(&["delay", "lock", "lock_duration", "contention", "mutex_duration"]) => {
-            Some(sample::LOCK)
-        }
-        "bytes" if is(&["alloc_space", "alloc", "allocations", "alloc_in_new_tlab_bytes"]) => {
-            Some(sample::ALLOC)
-        }
-        "bytes" if is(&["inuse_space", "live", "space"]) => Some(sample::LIVE),
-        _ => None,
     }
 }
 

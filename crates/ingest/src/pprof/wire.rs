@@ -4,9 +4,6 @@
 //! end; but its parts are small. They are decoded one at a time, in place, so that a hostile file
 //! takes no more memory than its own size.
 
-use prost::bytes::Buf;
-use prost::encoding::{WireType, decode_key, decode_varint};
-
 /// Field numbers of a profile (github.com/google/pprof, `proto/profile.proto`).
 pub(super) mod field {
     pub(crate) const SAMPLE_TYPE: u32 = 1;
@@ -88,63 +85,4 @@ pub(super) struct Function {
     pub(super) id: u64,
     #[prost(int64, tag = "2")]
     pub(super) name: i64,
-}
-
-/// A field of a profile.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Part<'a> {
-    /// A message or a string.
-    Bytes(u32, &'a [u8]),
-    /// A number.
-    Number(u32, i64),
-}
-
-/// The fields of a profile one after another.
-pub(super) struct Parts<'a> {
-    rest: &'a [u8],
-    /// Whether it ended within a field, or in bytes that are not one.
-    pub(super) damaged: bool,
-}
-
-impl<'a> Parts<'a> {
-    pub(super) fn of(data: &'a [u8]) -> Self {
-        Self { rest: data, damaged: false }
-    }
-
-    fn take(&mut self) -> Option<Part<'a>> {
-        let (wire, number) = {
-            let (number, wire) = decode_key(&mut self.rest).ok()?;
-            (wire, number)
-        };
-        match wire {
-            WireType::Varint => Some(Part::Number(number, decode_varint(&mut self.rest).ok()? as i64)),
-            WireType::LengthDelimited => {
-                let length = usize::try_from(decode_varint(&mut self.rest).ok()?).ok()?;
-                let taken = self.rest.get(..length)?;
-                self.rest.advance(length);
-                Some(Part::Bytes(number, taken))
-            }
-            WireType::SixtyFourBit => self.skip(8, number),
-            WireType::ThirtyTwoBit => self.skip(4, number),
-            WireType::StartGroup | WireType::EndGroup => None,
-        }
-    }
-
-    fn skip(&mut self, bytes: usize, number: u32) -> Option<Part<'a>> {
-        self.rest = self.rest.get(bytes..)?;
-        Some(Part::Number(number, 0))
-    }
-}
-
-impl<'a> Iterator for Parts<'a> {
-    type Item = Part<'a>;
-
-    fn next(&mut self) -> Option<Part<'a>> {
-        if self.rest.is_empty() || self.damaged {
-            return None;
-        }
-        let part = self.take();
-        self.damaged = part.is_none();
-        part
-    }
 }

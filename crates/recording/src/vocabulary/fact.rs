@@ -1,5 +1,13 @@
 //! Keys of what is known of a process.
 
+/// Name of the service that the process is a replica of, where a file says it of each process.
+pub const SERVICE: &str = "service";
+/// Version of that service.
+pub const SERVICE_VERSION: &str = "service_version";
+/// Name of the host, where a file says it of each process.
+pub const HOST: &str = "host";
+/// Id of the container, where a file says it of each process.
+pub const CONTAINER: &str = "container";
 /// JVM version, e.g. "17.0.15+6-Debian-1deb12u1".
 pub const JVM_VERSION: &str = "jvm_version";
 /// Feature release as a number: 8, 11, 17, 21, 25.
