@@ -24,6 +24,7 @@ What a format cannot hold is reported.",
   fathom export NAME.fathom --format firefox -o x.json          profiler.firefox.com: threads, spans, series
   fathom export NAME.fathom --format perfetto -o x.pftrace      ui.perfetto.dev
   fathom export app.jfr --format pprof -o x.pb.gz               go tool pprof -http=: x.pb.gz
+  fathom export NAME.fathom --format otlp -o x.otlp             OpenTelemetry: curl --data-binary @x.otlp to a collector
   fathom export app.jfr --format speedscope --window 115s..125s -o x.json
   fathom export NAME.fathom --format csv --table spans -o spans.csv
   fathom export NAME.fathom --format csv --per-kind -o x.csv    x-cpu.csv, x-waits.csv, … one kind a file

@@ -76,7 +76,7 @@ fn recording(dir: &Path) {
 }
 
 /// The export of the recording in a format.
-fn exported(dir: &Path, format: &str, name: &str) -> PathBuf {
+pub fn exported(dir: &Path, format: &str, name: &str) -> PathBuf {
     recording(dir);
     let args = ["export", "a.fathom", "--format", format, "-o", name];
     let output = Command::new(env!("CARGO_BIN_EXE_fathom")).current_dir(dir).args(args).output().unwrap();

@@ -14,7 +14,7 @@ use super::ID;
 use super::dictionary::Dictionary;
 use super::resource::Resource;
 use super::stacks::Stacks;
-use super::wire::{KeyValueAndUnit, Sample, ValueType, dictionary, of_resource, of_scope, profile};
+use super::wire::{KeyValueAndUnit, Sample, VERSION, ValueType, dictionary, of_resource, of_scope, profile};
 use crate::folded;
 use crate::protobuf::{Part, Parts};
 use crate::sample_types::kind_of;
@@ -320,6 +320,11 @@ impl<'s> Out<'s> {
             ),
             check("a sample has as many values as times", self.odd, format!("{odd} of {of_all} have not")),
         ];
+        if self.skipped > 0 {
+            let claim = format!("samples are those of opentelemetry-proto {VERSION}");
+            let detail = format!("{} of {of_all} cannot be decoded", whole(self.skipped));
+            checks.push(check(&claim, self.skipped, detail));
+        }
         if let Some(unknown) = self.unknown {
             let detail = format!(
                 "{} of {of_all} samples are not read, the first of type {unknown}",

@@ -58,8 +58,8 @@ fn is_profile(message: &[u8]) -> Option<bool> {
     for part in Parts::of_head(message).take(LOOKED_AT) {
         match part {
             Part::Bytes(profile::SAMPLE_TYPE, bytes) => typed |= bytes.len() <= 16,
-            Part::Bytes(profile::SAMPLES | profile::PERIOD_TYPE | 7 | 9..=11, _)
-            | Part::Number(profile::TIME_UNIX_NANO | profile::DURATION_NANO | profile::PERIOD | 8, _) => {}
+            Part::Bytes(profile::SAMPLES | profile::PERIOD_TYPE | 7..=12, _)
+            | Part::Number(profile::TIME_UNIX_NANO | profile::DURATION_NANO | profile::PERIOD..=12, _) => {}
             Part::Bytes(..) | Part::Number(..) => return None,
         }
     }

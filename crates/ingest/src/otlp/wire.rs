@@ -4,6 +4,9 @@
 //! `common/v1/common.proto` and `resource/v1/resource.proto`. The signal is alpha, and its package
 //! says `v1development`: another version may number its fields otherwise.
 
+/// The version of opentelemetry-proto that is read.
+pub(super) const VERSION: &str = "1.11.0";
+
 /// `ProfilesData`, and `ExportProfilesServiceRequest`, which is the same on the wire.
 pub(super) mod data {
     pub(crate) const RESOURCE_PROFILES: u32 = 1;

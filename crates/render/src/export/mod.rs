@@ -9,6 +9,7 @@ mod csv;
 mod firefox;
 mod flat;
 mod folded;
+mod otlp;
 mod parquet;
 mod perfetto;
 mod pprof;
@@ -35,9 +36,10 @@ pub trait Export: Sync {
 }
 
 /// All formats, in the order in which they are listed.
-pub static EXPORTS: [&dyn Export; 8] = [
+pub static EXPORTS: [&dyn Export; 9] = [
     &folded::Folded,
     &pprof::Pprof,
+    &otlp::Otlp,
     &speedscope::Speedscope,
     &firefox::Firefox,
     &perfetto::Perfetto,
