@@ -1,14 +1,16 @@
 //! Which host, boot, container and service the recorded processes belong to, from the kernel's
-//! files.
+//! files and from what they publish of themselves.
 //!
-//! Read once at the start, from files that any user may read; of an environment one variable is
-//! looked for and nothing else is kept.
+//! Read once at the start, from files that any user may read and, where it may be read, from the
+//! process' memory; of an environment one variable is looked for and nothing else is kept.
 
 use std::io::Read;
 use std::path::Path;
 
 use fathom_recording::identity::plain;
 use fathom_recording::{Identity, ServiceFrom};
+
+use crate::process_context;
 
 /// Bytes of a file of `/proc` that are read: environments are the largest, and bounded by the
 /// kernel's stack limit.
@@ -48,13 +50,18 @@ fn of_process(proc: &Path, host: &Identity) -> Identity {
     let cgroup = cgroup(&String::from_utf8_lossy(&read(&proc.join("cgroup"))));
     let named = variable(&read(&proc.join("environ")), OTEL_SERVICE_NAME);
     let unit = cgroup.as_deref().and_then(unit);
-    let (service, service_from) = match (named, unit) {
-        (Some(name), _) => (Some(name), Some(ServiceFrom::OtelServiceName)),
-        (None, Some(unit)) => (Some(unit), Some(ServiceFrom::SystemdUnit)),
-        (None, None) => (None, None),
+    // What a program calls itself in its other signals, above what it was given to call itself.
+    let pid = proc.file_name().and_then(|name| name.to_str()?.parse().ok());
+    let published = pid.and_then(process_context::of).unwrap_or_default();
+    let (service, service_from) = match (published.service, named, unit) {
+        (Some(name), ..) => (Some(name), Some(ServiceFrom::OtelProcessContext)),
+        (None, Some(name), _) => (Some(name), Some(ServiceFrom::OtelServiceName)),
+        (None, None, Some(unit)) => (Some(unit), Some(ServiceFrom::SystemdUnit)),
+        (None, None, None) => (None, None),
     };
-    let container = cgroup.as_deref().and_then(container);
-    Identity { container, cgroup: cgroup.as_deref().map(plain), service, service_from, ..host.clone() }
+    let container = cgroup.as_deref().and_then(container).or(published.container);
+    let cgroup = cgroup.as_deref().map(plain);
+    Identity { container, cgroup, service, service_from, version: published.version, ..host.clone() }
 }
 
 /// The control group, by the lines of `/proc/PID/cgroup`: that of version 2, else systemd's own

@@ -43,6 +43,7 @@ pub mod perf_memory;
 pub mod privileges;
 mod probe_spec;
 pub mod probes;
+mod process_context;
 pub mod procfs;
 pub mod registry;
 mod requests;

@@ -24,6 +24,8 @@ const MOST_LABELS: usize = 64;
 pub enum ServiceFrom {
     /// The user named it.
     Given,
+    /// Published by the program itself, for readers outside, as OpenTelemetry's process context.
+    OtelProcessContext,
     /// Derived from the variable `OTEL_SERVICE_NAME` in the environment of what is recorded.
     OtelServiceName,
     /// Derived from the systemd unit whose control group the process is in.
@@ -37,6 +39,7 @@ impl ServiceFrom {
     pub fn words(self) -> &'static str {
         match self {
             Self::Given => "given",
+            Self::OtelProcessContext => "published by the program (OTEL_CTX)",
             Self::OtelServiceName => "derived from OTEL_SERVICE_NAME",
             Self::SystemdUnit => "derived from the systemd unit",
             Self::MainClass => "derived from the main class",
@@ -47,6 +50,7 @@ impl ServiceFrom {
     pub fn word(self) -> &'static str {
         match self {
             Self::Given => "given",
+            Self::OtelProcessContext => "otel-process-context",
             Self::OtelServiceName => "otel-service-name",
             Self::SystemdUnit => "systemd-unit",
             Self::MainClass => "main-class",
