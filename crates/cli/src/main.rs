@@ -14,6 +14,7 @@ mod inputs;
 mod jdk;
 mod marks;
 mod output;
+mod receive;
 mod selection;
 mod serve;
 mod stderr;

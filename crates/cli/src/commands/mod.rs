@@ -26,6 +26,7 @@ mod man;
 mod method;
 mod pack;
 mod ps;
+mod receive;
 mod record;
 mod report;
 mod serve;
@@ -50,6 +51,8 @@ pub enum Command {
     /// Run as a host's daemon: record its JVMs continuously, within limits, as rows for `fathom
     /// fleet`
     Agent(agent::Args),
+    /// Receive the profiles that clients push (Pyroscope, OTLP) and keep them as files
+    Receive(receive::Args),
     /// Print one kind of event of a process live: waits, stops, collections, compilations, with
     /// stacks and a summary
     Trace(trace::Args),
@@ -119,6 +122,7 @@ impl Command {
         match self {
             Self::Record(args) => args.run(),
             Self::Agent(args) => args.run(),
+            Self::Receive(args) => args.run(),
             Self::Trace(args) => args.run(),
             Self::Method(args) => args.run(),
             Self::Diagnose(args) => args.run(),

@@ -77,7 +77,7 @@ fn key() -> std::io::Result<String> {
 }
 
 /// Compares in the same time wherever the first difference is.
-fn same(a: &[u8], b: &[u8]) -> bool {
+pub fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (x, y)| differs | (x ^ y)) == 0
 }
 

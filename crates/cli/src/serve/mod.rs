@@ -10,7 +10,7 @@
 //! Everything else is refused. Requests are handled one after the other on one thread: there is one
 //! reader, and the work of an answer is bounded by what a browser bears.
 
-mod connections;
+pub mod connections;
 mod guard;
 mod served;
 
@@ -25,7 +25,7 @@ use fathom_diagnose::Window;
 use fathom_render::ServerState;
 use tokio::net::TcpListener;
 
-pub use guard::Guard;
+pub use guard::{Guard, same};
 pub use served::Served;
 
 /// Windows in one request; a page has few.

@@ -13,5 +13,7 @@ mod inputs;
 mod lab;
 mod ledger;
 mod marks;
+mod otlp;
 mod printed_windows;
+mod receive;
 mod recordings;
