@@ -1,6 +1,6 @@
 //! What profilers call the values of their samples, as kinds of samples.
 
-use fathom_recording::vocabulary::sample;
+use fathom_recording::vocabulary::{kind, sample};
 
 /// The kind of samples that a type of values is, and how many of the kind's unit one of its own is.
 ///
@@ -18,11 +18,19 @@ pub(crate) fn kind_of(name: &str, unit: &str) -> Option<(&'static str, i64)> {
         "count" if is(&["page_fault", sample::PAGE_FAULT]) => return Some((sample::PAGE_FAULT, 1)),
         _ => return None,
     };
-    let kind = if is(&["cpu", "process_cpu", "itimer", "ctimer", "perf_events", "on_cpu"]) {
+    let of_time = if is(&["cpu", "process_cpu", "itimer", "ctimer", "perf_events", "on_cpu"]) {
         sample::CPU
     } else if is(&["wall", "wallclock", "wall_clock"]) {
         sample::WALL
-    } else if is(&["delay", "lock", "lock_duration", "contention", "mutex_duration"]) {
+    } else if is(&[
+        kind::LOCK_MONITOR,
+        kind::LOCK_PARK,
+        "delay",
+        "lock",
+        "lock_duration",
+        "contention",
+        "mutex_duration",
+    ]) {
         sample::LOCK
     } else if is(&["off_cpu", sample::OFF_CPU]) {
         sample::OFF_CPU
@@ -33,7 +41,7 @@ pub(crate) fn kind_of(name: &str, unit: &str) -> Option<(&'static str, i64)> {
     } else {
         return None;
     };
-    Some((kind, scale))
+    Some((of_time, scale))
 }
 
 fn of_bytes(name: &str) -> Option<&'static str> {
@@ -59,6 +67,7 @@ mod tests {
         assert_eq!(kind_of("cpu", "nanoseconds"), Some((sample::CPU, 1)));
         assert_eq!(kind_of("cpu", "milliseconds"), Some((sample::CPU, 1_000_000)));
         assert_eq!(kind_of("off_cpu", "nanoseconds"), Some((sample::OFF_CPU, 1)));
+        assert_eq!(kind_of("lock.monitor", "nanoseconds"), Some((sample::LOCK, 1)));
         assert_eq!(kind_of("cpu", "count"), None);
         assert_eq!(kind_of("alloc_space", "bytes"), Some((sample::ALLOC, 1)));
         assert_eq!(kind_of("alloc_objects", "count"), None);
