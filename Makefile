@@ -47,12 +47,14 @@ test-long: setup ## tests that take a minute each, which `make test` leaves out
 	$(CARGO) test --workspace -j $(JOBS) $(addprefix --test ,agent jvm symbols) -- --ignored; \
 	  passed=$$?; scripts/test-notes.sh $(FATHOM_TEST_NOTES); exit $$passed
 
-# 700 MB of packages, and minutes of starting servers: not a part of `make test`.
+# 1.5 GB of packages, and minutes of starting servers: not a part of `make test`.
 ENGINES = target/tmp/engines-venv
 test-engines: export FATHOM_FLEET_PYTHON = $(CURDIR)/$(ENGINES)/bin/python
-test-engines: ## queries of a fleet on Spark, ClickHouse and tables of Iceberg
+test-engines: export FATHOM_TEST_TRINO = $(CURDIR)/target/tmp/trino-476
+test-engines: ## queries of a fleet on Spark, ClickHouse, Trino and tables of Iceberg
 	@[ -x $(ENGINES)/bin/python ] || python3 -m venv $(ENGINES)
-	$(ENGINES)/bin/pip install -q --disable-pip-version-check duckdb chdb pandas pyarrow pyspark==4.3.0 'pyiceberg[pyarrow,sql-sqlite]'
+	$(ENGINES)/bin/pip install -q --disable-pip-version-check duckdb chdb pandas pyarrow pyspark==4.3.0 trino 'pyiceberg[pyarrow,sql-sqlite]'
+	scripts/trino.sh $(FATHOM_TEST_TRINO)
 	$(CARGO) test -p fathom-fleet -j $(JOBS) --test engines -- --ignored --nocapture
 
 bench: ## fathom compared with its rivals, and its time by the size of its input (PARTS='logs flights profilers observers' MEGABYTES=400 ROUNDS=3 ONLY=growth JITWATCH=class path)

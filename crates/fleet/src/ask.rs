@@ -50,8 +50,8 @@ impl SqlEngine {
         let place = place.to_string_lossy();
         let steps = question.steps(self, set)?;
         let work = json!({
-            "engine": self.name(), "place": place, "prelude": self.prelude(&place, &steps), "sql": steps.answer,
-            "kept": steps.tables.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+            "engine": self.name(), "place": place, "prelude": self.prelude(&place, &steps),
+            "steps": steps.tables, "sql": steps.answer,
         });
         let said = drive(python, DRIVER, &work, self.name(), self.package())?;
         answer(&said).ok_or_else(|| FleetError::Refused {
@@ -60,8 +60,8 @@ impl SqlEngine {
         })
     }
 
-    /// What is run before a question: the tables that it names as views, others may not be there,
-    /// as rows of the first fathoms have fewer; and its steps.
+    /// What is run before a question: settings, and the tables that it names as views. Others may
+    /// not be there, as rows of the first fathoms have fewer.
     fn prelude(self, place: &str, steps: &Steps) -> Vec<String> {
         let files = |table: &str| self.quoted(&format!("{place}/day=*/service=*/host=*/*-{table}.parquet"));
         let view = |table: &&str| match self {
@@ -93,16 +93,9 @@ impl SqlEngine {
         let named = |table: &str| {
             steps.tables.iter().map(|(_, sql)| sql).chain([&steps.answer]).any(|sql| sql.contains(table))
         };
-        let kept = |(name, sql): &(String, String)| match self {
-            Self::DuckDb => format!("CREATE TEMP TABLE {name} AS {sql}"),
-            Self::ClickHouse => format!("CREATE TEMPORARY TABLE {name} AS {sql}"),
-            Self::Spark => format!("CACHE TABLE {name} AS {sql}"),
-            // It has no tables of a session; the driver drops them.
-            Self::Trino => format!("CREATE TABLE {name} AS {sql}"),
-        };
         let settings = settings.iter().map(|s| (*s).to_owned());
         let views = NAMES.iter().filter(|table| self != Self::Trino && named(table)).map(view);
-        settings.chain(views).chain(steps.tables.iter().map(kept)).collect()
+        settings.chain(views).collect()
     }
 }
 

@@ -23,17 +23,20 @@ def register(work):
     said = {}
     for name in work["tables"]:
         pattern = os.path.join(glob.escape(place), "day=*", "service=*", "host=*", f"[!.]*-{name}.parquet")
-        there = {}
+        there, empty = {}, None
         for file in sorted(glob.glob(pattern)):
             footer = pq.read_metadata(file)
             # A file without rows has no day: nothing of it is lost where it is left out.
             if footer.num_rows:
                 there[file] = footer.schema.to_arrow_schema()
+            else:
+                empty = footer.schema.to_arrow_schema()
         identifier = f"{work['namespace']}.{name}"
         if catalog.table_exists(identifier):
             table = catalog.load_table(identifier)
-        elif there:
-            table = catalog.create_table(identifier, next(reversed(there.values())))
+        elif there or empty:
+            # A table without rows is one, too: a query of it answers that there are none.
+            table = catalog.create_table(identifier, next(reversed(there.values()), empty))
             with table.update_spec() as spec:
                 spec.add_field("day", IdentityTransform(), "day")
         else:

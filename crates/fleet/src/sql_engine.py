@@ -1,6 +1,7 @@
-# Runs one question in an engine that this Python has: {"engine", "place", "prelude", "kept", "sql"}
-# on standard input, the answer on standard output. Exit status 3: the engine's module is not here;
-# 4: the engine refused; 5: Spark finds no Java.
+# Runs one question in an engine that this Python has: {"engine", "place", "prelude", "steps",
+# "sql"} on standard input, the answer on standard output. A step is a table that is kept until the
+# answer: its name and SQL. Exit status 3: the engine's module is not here; 4: the engine refused;
+# 5: Spark finds no Java.
 import json, os, shutil, sys, urllib.parse
 
 
@@ -10,6 +11,8 @@ def duckdb(work):
     engine = duckdb.connect()
     for statement in work["prelude"]:
         engine.execute(statement)
+    for name, sql in work["steps"]:
+        engine.execute(f"CREATE TEMP TABLE {name} AS {sql}")
     cursor = engine.execute(work["sql"])
     return [column[0] for column in cursor.description], cursor.fetchall()
 
@@ -20,6 +23,8 @@ def clickhouse(work):
     engine = chdb.session.Session()
     for statement in work["prelude"]:
         engine.query(statement)
+    for name, sql in work["steps"]:
+        engine.query(f"CREATE TEMPORARY TABLE {name} AS {sql}")
     answer = json.loads(engine.query(work["sql"], "JSONCompact").bytes() or b'{"meta": [], "data": []}')
     return [column["name"] for column in answer["meta"]], answer["data"]
 
@@ -45,6 +50,11 @@ def spark(work):
     try:
         for statement in work["prelude"]:
             engine.sql(statement)
+        # A table of CACHE TABLE is computed once, but stands in each later query with all that it
+        # is made of: the plan of a dozen steps takes the optimiser minutes. What is checkpointed
+        # has rows and no past.
+        for name, sql in work["steps"]:
+            engine.sql(sql).localCheckpoint().createTempView(name)
         answer = engine.sql(work["sql"])
         return answer.columns, answer.collect()
     finally:
@@ -65,14 +75,15 @@ def trino(work):
     )
     cursor = engine.cursor()
     try:
-        for statement in work["prelude"]:
-            cursor.execute(statement)
+        # It has no tables of a session.
+        for name, sql in work["steps"]:
+            cursor.execute(f"CREATE TABLE {name} AS {sql}")
             cursor.fetchall()
         cursor.execute(work["sql"])
         rows = cursor.fetchall()
         return [column[0] for column in cursor.description], rows
     finally:
-        for name in reversed(work["kept"]):
+        for name, _ in reversed(work["steps"]):
             try:
                 engine.cursor().execute(f"DROP TABLE IF EXISTS {name}").fetchall()
             except Exception as error:

@@ -52,7 +52,7 @@ fn clickhouse_answers_every_question_as_duckdb_does() {
         return fathom_testing::skip("ClickHouse (chdb) is not installed for this Python");
     }
     let dir = fleet(Planted::SlowerMethodAndOutlier);
-    answers_as_duckdb_does(SqlEngine::ClickHouse, dir.path());
+    answers_as_duckdb_does(SqlEngine::ClickHouse, dir.path(), dir.path());
 }
 
 #[test]

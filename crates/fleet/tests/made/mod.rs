@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod trino;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -161,12 +163,14 @@ pub fn sorted(answer: &Answer) -> String {
     format!("{}\n{}\n", answer.columns.join(" "), rows.join("\n"))
 }
 
-/// Fails where an engine does not answer all questions to a place as DuckDB does.
-pub fn answers_as_duckdb_does(engine: SqlEngine, place: &Path) {
+/// Fails where an engine does not answer all questions to a place as DuckDB does. `at` is where the
+/// engine has the rows of the place.
+pub fn answers_as_duckdb_does(engine: SqlEngine, at: &Path, place: &Path) {
     for question in fathom_fleet::QUESTIONS {
-        let set = parameters(question.name);
-        let [given, expected] =
-            [engine, SqlEngine::DuckDb].map(|e| sorted(&ask(e, place, question.name, set).unwrap()));
+        let (set, started) = (parameters(question.name), std::time::Instant::now());
+        let [given, expected] = [(engine, at), (SqlEngine::DuckDb, place)]
+            .map(|(engine, at)| sorted(&ask(engine, at, question.name, set).unwrap()));
         assert_eq!(given, expected, "{}", question.name);
+        eprintln!("{} and duckdb: {} in {:?}", engine.name(), question.name, started.elapsed());
     }
 }
