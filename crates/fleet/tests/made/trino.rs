@@ -23,7 +23,7 @@ for statement in sys.argv[2:]:
 pub struct Trino {
     server: Child,
     port: u16,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Trino {
@@ -71,11 +71,11 @@ impl Trino {
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log);
-        let mut trino = Self { server: java.spawn().unwrap(), port, _dir: dir };
+        let mut trino = Self { server: java.spawn().unwrap(), port, dir };
         let end = Instant::now() + PATIENCE;
         while !trino.run(&["SELECT 1"]) {
             let ended = trino.server.try_wait().unwrap();
-            let log = || std::fs::read_to_string(trino._dir.path().join("log")).unwrap();
+            let log = || std::fs::read_to_string(trino.dir.path().join("log")).unwrap();
             assert!(ended.is_none() && Instant::now() < end, "{ended:?}: {}", log());
             std::thread::sleep(Duration::from_secs(1));
         }
