@@ -192,13 +192,13 @@ fn random(state: &mut u64, below: u64) -> u64 {
 #[test]
 fn whenever_it_is_killed_each_recording_is_in_the_place_exactly_once() {
     let Some(host) = Host::new("Computing") else { return };
-    is_killed(&host, "killed", Duration::from_secs(20));
+    is_killed(&host, Duration::from_secs(20));
 }
 
 #[test]
 fn whenever_it_is_killed_each_recording_is_in_the_bucket_exactly_once() {
     let Some(host) = Host::with_bucket("Computing") else { return };
-    is_killed(&host, "killed-in-a-bucket", Duration::from_secs(12));
+    is_killed(&host, Duration::from_secs(12));
     let objects = files(&host.path("place")).len();
     // What was put again was not put in place of what was there.
     let versions = host.bucket().versions();
@@ -207,7 +207,9 @@ fn whenever_it_is_killed_each_recording_is_in_the_bucket_exactly_once() {
 }
 
 /// Kills it for so long, or as often as is asked for.
-fn is_killed(host: &Host, label: &str, lasts: Duration) {
+fn is_killed(host: &Host, lasts: Duration) {
+    // Several of these run at once, in one process or in many: each records its own JVM.
+    let label = &host.dir.path().display().to_string();
     let _jvm = host.jvm(&host.jdks[0].1, "Computing", label);
     let (mut state, mut promised) = (0x9e37_79b9_7f4a_7c15_u64, Vec::new());
     // scripts/agent-kills.sh asks for many more.
