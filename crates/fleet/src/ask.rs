@@ -99,6 +99,29 @@ impl SqlEngine {
     }
 }
 
+/// Has DuckDB answer SQL over Parquet files, each a table of the name that it has here. At most so
+/// many rows and one more are answered. `address(x)` is a number in hexadecimal.
+pub fn ask_files(
+    files: &[(&str, &Path)],
+    sql: &str,
+    most: usize,
+    python: &str,
+) -> Result<Answer, FleetError> {
+    let engine = SqlEngine::DuckDb;
+    let view = |(name, file): &(&str, &Path)| {
+        format!(
+            "CREATE VIEW {name} AS SELECT * FROM read_parquet({})",
+            engine.quoted(&file.to_string_lossy())
+        )
+    };
+    let mut prelude: Vec<String> = files.iter().map(view).collect();
+    prelude.push("CREATE MACRO address(x) AS format('0x{:x}', x)".to_owned());
+    let work = json!({"engine": engine.name(), "prelude": prelude, "sql": sql, "most": most + 1});
+    let said = drive(python, DRIVER, &work, engine.name(), engine.package())?;
+    answer(&said)
+        .ok_or_else(|| FleetError::Refused { engine: engine.name(), why: "its answer is not a table".into() })
+}
+
 fn answer(value: &Value) -> Option<Answer> {
     let columns = value["columns"].as_array()?.iter().map(|c| c.as_str().map(str::to_owned));
     let rows =

@@ -26,7 +26,7 @@ mod slot;
 mod sql_engine;
 mod tables;
 
-pub use ask::Answer;
+pub use ask::{Answer, ask_files};
 pub use bucket::{Bucket, Mirror};
 pub use driver::python;
 pub use error::FleetError;

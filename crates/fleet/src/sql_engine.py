@@ -14,7 +14,8 @@ def duckdb(work):
     for name, sql in work["steps"]:
         engine.execute(f"CREATE TEMP TABLE {name} AS {sql}")
     cursor = engine.execute(work["sql"])
-    return [column[0] for column in cursor.description], cursor.fetchall()
+    rows = cursor.fetchmany(work["most"]) if "most" in work else cursor.fetchall()
+    return [column[0] for column in cursor.description], rows
 
 
 def clickhouse(work):

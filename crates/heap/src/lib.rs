@@ -30,11 +30,13 @@ mod records;
 mod redact;
 mod references;
 pub mod report;
+#[cfg(feature = "tables")]
+mod tables;
 mod text;
 mod values;
 
 pub use classes::{Class, Classes, Strength, is_of_the_jdk};
-pub use column::Storage;
+pub use column::{Storage, folder};
 pub use compare::{ChainGrowth, ClassGrowth, Growth, Summary};
 pub use edges::Edge;
 pub use error::HeapError;
@@ -46,3 +48,5 @@ pub use paths::{Paths, Step, Way};
 pub use read::{Referents, read};
 pub use records::{Damage, Header, RootKind};
 pub use redact::{Redacted, redact};
+#[cfg(feature = "tables")]
+pub use tables::Table;

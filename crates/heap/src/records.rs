@@ -55,6 +55,24 @@ pub enum RootKind {
     Other,
 }
 
+impl RootKind {
+    /// The same in one word, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::JniGlobal => "jni-global",
+            Self::JniLocal => "jni-local",
+            Self::JavaFrame => "java-frame",
+            Self::NativeStack => "native-stack",
+            Self::StickyClass => "sticky-class",
+            Self::ThreadBlock => "thread-block",
+            Self::Monitor => "monitor",
+            Self::Thread => "thread",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// One root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootRecord {

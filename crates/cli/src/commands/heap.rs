@@ -4,11 +4,12 @@ mod dump;
 mod page;
 mod redacted;
 mod running;
+mod tables;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, Result, bail};
 use fathom_heap::report::{About, ClassReport, ObjectReport, Picture, Screen, WaysReport};
 use fathom_heap::{Growth, Heap, Kept, Paths, Referents, Summary};
 
@@ -33,6 +34,8 @@ of fields and of arrays are not shown; names of threads are.",
   fathom heap dump.hprof --class org.example.Session
   fathom heap dump.hprof --object 0xf5755eb8  its fields, what retains it, what it retains
   fathom heap dump.hprof --paths 0xf5755eb8   the paths from the roots to it
+  fathom heap dump.hprof --sql 'SELECT class, sum(shallow) FROM objects GROUP BY class'
+  fathom heap dump.hprof --tables DIR         Parquet tables for any engine; fathom heap DIR --sql QUERY asks again
   fathom heap dump.hprof --redacted copy.hprof.gz   a copy to send: all values are zero, sizes and shape are kept
   fathom heap dump.hprof --json | jq '.holders.all[0]'
   fathom heap -p 4711                         what is in a running heap by class, without a stop
@@ -40,7 +43,8 @@ of fields and of arrays are not shown; names of threads are.",
   fathom heap -p 4711 --dump now.hprof        dump a running JVM first (which stops it meanwhile), then the same"
 )]
 pub struct Args {
-    /// The dump; two of them: what grew from the first to the second
+    /// The dump; two of them: what grew from the first to the second. With --sql also a folder that
+    /// --tables wrote
     #[arg(value_name = "DUMP", num_args = 1..=2, required_unless_present = "pid")]
     dumps: Vec<PathBuf>,
     /// The heap of this running JVM by class, without stopping it (G1, Parallel, Serial); with
@@ -74,9 +78,16 @@ pub struct Args {
     #[arg(long)]
     strong_only: bool,
     /// With --object: the values of texts, fields and arrays of primitive values, which may be
-    /// personal data
-    #[arg(long, requires = "object", conflicts_with_all = ["class", "paths"])]
+    /// personal data. With --tables and --sql: the tables strings and fields
+    #[arg(long, conflicts_with_all = ["class", "paths"])]
     show_values: bool,
+    /// Write the dump as Parquet tables into a folder that is empty or missing: objects, classes,
+    /// refs, roots, threads (docs/heap.md has the columns)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["class", "object", "paths", "html", "redacted", "every"])]
+    tables: Option<PathBuf>,
+    /// Ask these tables in SQL, which DuckDB answers (pip install duckdb)
+    #[arg(long, value_name = "QUERY", conflicts_with_all = ["class", "object", "paths", "html", "redacted", "every"])]
+    sql: Option<String>,
     /// Write a copy in which all values of texts, fields and arrays are zero, to be sent to others:
     /// sizes, references, stacks and names of classes, fields and methods stay. Packed where FILE
     /// ends with .gz
@@ -89,19 +100,28 @@ pub struct Args {
     html: Option<PathBuf>,
     /// As JSON; with --every a line each time (schemas fathom.heap/1, fathom.heap-class/1,
     /// fathom.heap-object/1, fathom.heap-paths/1, fathom.heap-growth/1, fathom.heap-redacted/1,
-    /// fathom.heap-live/1)
+    /// fathom.heap-live/1, fathom.heap-sql/1)
     #[arg(long)]
     json: bool,
 }
 
 impl Args {
+    /// Whether it is about one dump.
+    fn asks_one(&self) -> bool {
+        let object = self.class.is_some() || self.object.is_some() || self.paths.is_some();
+        object || self.tables.is_some() || self.sql.is_some() || self.html.is_some()
+    }
+
     /// Shows what is asked of the dump.
-    pub fn run(self) -> anyhow::Result<Outcome> {
+    pub fn run(self) -> Result<Outcome> {
+        if self.show_values && self.object.is_none() && self.tables.is_none() && self.sql.is_none() {
+            bail!("--show-values belongs to --object, --tables or --sql");
+        }
         if let (Some(pid), None) = (self.pid, &self.dump) {
-            let asks = self.class.is_some() || self.object.is_some() || self.paths.is_some();
-            if asks || self.strong_only || self.html.is_some() {
+            if self.asks_one() || self.strong_only {
                 bail!(
-                    "--class, --object, --paths, --strong-only and --html are about a dump: give --dump FILE"
+                    "--class, --object, --paths, --tables, --sql, --html and --strong-only are about a dump: \
+                     give --dump FILE"
                 );
             }
             running::show(pid, self.every, self.top, self.json)?;
@@ -124,15 +144,24 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn read(&self, path: &Path) -> anyhow::Result<(Heap, Kept)> {
+    fn read(&self, path: &Path) -> Result<(Heap, Kept)> {
         let referents = if self.strong_only { Referents::LeftOut } else { Referents::AsAll };
         let heap = fathom_heap::read(path, referents, fathom_capture::memory_left())?;
         let kept = Kept::of(&heap);
         Ok((heap, kept))
     }
 
-    fn one(&self, path: &Path) -> anyhow::Result<()> {
+    fn one(&self, path: &Path) -> Result<()> {
+        if let (None, Some(query), true) = (&self.tables, &self.sql, tables::are_in(path)) {
+            return tables::ask(path, query, self.json);
+        }
+        if let Some(folder) = &self.tables {
+            tables::make(folder)?;
+        }
         let (heap, kept) = self.read(path)?;
+        if self.tables.is_some() || self.sql.is_some() {
+            return self.as_tables(&heap, &kept);
+        }
         if let Some(name) = &self.class {
             let report = ClassReport::of(&heap, &kept, name, self.top);
             let report = report.with_context(|| format!("{}: no class {name} in it", path.display()))?;
@@ -156,9 +185,27 @@ impl Args {
         self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top))
     }
 
-    fn growth(&self, before: &Path, after: &Path) -> anyhow::Result<()> {
-        if self.class.is_some() || self.object.is_some() || self.paths.is_some() || self.html.is_some() {
-            bail!("--class, --object, --paths and --html are about one dump");
+    /// The tables, into a folder where one is named, and the answer of a query.
+    fn as_tables(&self, heap: &Heap, kept: &Kept) -> Result<()> {
+        let write = |folder: &Path, query| tables::write(heap, kept, folder, self.show_values, query);
+        match (&self.tables, &self.sql) {
+            (Some(folder), None) => write(folder, None),
+            (Some(folder), Some(query)) => {
+                write(folder, None)?;
+                tables::ask(folder, query, self.json)
+            }
+            (None, Some(query)) => {
+                let folder = tables::folder()?;
+                write(folder.path(), Some(query))?;
+                tables::ask(folder.path(), query, self.json)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn growth(&self, before: &Path, after: &Path) -> Result<()> {
+        if self.asks_one() {
+            bail!("--class, --object, --paths, --tables, --sql and --html are about one dump");
         }
         // One after the other: only what is compared stays.
         let summary = |path| self.read(path).map(|(heap, kept)| Summary::of(&heap, &kept));
@@ -166,7 +213,7 @@ impl Args {
         self.show(&growth, fathom_render::heap::growth)
     }
 
-    fn show<T: serde::Serialize>(&self, report: &T, text: impl Fn(&T) -> String) -> anyhow::Result<()> {
+    fn show<T: serde::Serialize>(&self, report: &T, text: impl Fn(&T) -> String) -> Result<()> {
         if self.json { print_json(report) } else { print_fitted(&text(report)) }
     }
 }

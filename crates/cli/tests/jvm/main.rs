@@ -18,6 +18,7 @@ mod flags;
 mod heap;
 mod heap_leaks;
 mod heap_live;
+mod heap_tables;
 mod jdk_changes;
 mod jmh;
 mod lookups;
