@@ -1,6 +1,6 @@
 //! What reading a dump takes, step by step: `cargo run --release -p fathom-heap --example measure
 //! -- DUMP
-//! [N]`. With N, the N objects that keep most: address, retained, shallow, class. With `DISK=1` the
+//! [N]`. With N, the N objects that keep most: address, retained, shallow, dominator, class. With `DISK=1` the
 //! index is on disk, with `PAGE=1` what the page shows is made, too.
 
 use std::path::Path;
@@ -34,10 +34,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let heap = fathom_heap::read(path, Referents::AsAll, std::env::var_os("DISK").map(|_| 0))?;
     step(&format!("read, {} objects", heap.len()));
+    let screen = Screen::of_heap(&heap, About::of(&heap, path, true), 15);
+    step(&format!("dominators and first screen, {} holders", screen.holders.all.len()));
+    if std::env::var_os("PAGE").is_none() && arguments.len() < 3 {
+        return Ok(());
+    }
     let kept = Kept::of(&heap);
-    step("dominators");
-    let screen = Screen::of(&heap, &kept, About::of(&heap, path, true), 15);
-    step(&format!("first screen, {} holders", screen.holders.all.len()));
+    step("dominators once more");
     if std::env::var_os("PAGE").is_some() {
         let nodes = Picture::of(&heap, &kept, About::of(&heap, path, true)).nodes.len();
         step(&format!("all that a page shows, {nodes} nodes"));
@@ -47,11 +50,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         numbers.sort_unstable_by_key(|number| std::cmp::Reverse(kept.retained(*number)));
         for number in numbers.into_iter().take(most.parse()?) {
             let node = kept.node(number);
+            let above = Some(kept.dominator(number)).filter(|above| *above != 0);
             println!(
-                "{:#x} {} {} {}",
+                "{:#x} {} {} {:#x} {}",
                 heap.address(node),
                 kept.retained(number),
                 heap.size(node),
+                above.map_or(0, |above| heap.address(kept.node(above))),
                 heap.class(node).name
             );
         }

@@ -1,5 +1,7 @@
 //! A set of numbers: one bit for each, and in front of every 512 how many are before them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::column::{Column, Storage};
 
 /// Words of 64 bits that are counted as one.
@@ -33,6 +35,36 @@ impl Bits {
         self.words[number as usize / 64] >> (number % 64) & 1 == 1
     }
 
+    /// Sixteen of them, from a multiple of sixteen on: the first is the lowest bit.
+    #[inline]
+    pub fn sixteen(&self, first: u32) -> u16 {
+        (self.words[first as usize / 64] >> (first % 64)) as u16
+    }
+
+    /// Adds those of another set of the same numbers.
+    pub fn add_all(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&*other.words).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Adds those that are in two other sets of the same numbers.
+    pub fn add_common(&mut self, one: &Self, other: &Self) {
+        let common = one.words.iter().zip(&*other.words).map(|(one, other)| one & other);
+        self.words.iter_mut().zip(common).for_each(|(word, common)| *word |= common);
+    }
+
+    /// Takes out those of another set of the same numbers.
+    pub fn take_out(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&*other.words).for_each(|(word, other)| *word &= !other);
+    }
+
+    /// The same set for several threads at once.
+    pub fn shared(&mut self) -> SharedBits<'_> {
+        let words: &mut [u64] = &mut self.words;
+        // SAFETY: it is borrowed alone for as long as this is, and an atomic number has the size
+        // and the alignment of a plain one.
+        SharedBits(unsafe { &*(std::ptr::from_mut(words) as *const [AtomicU64]) })
+    }
+
     /// Those from the smallest on.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(word, bits)| {
@@ -55,6 +87,11 @@ impl Bits {
         sum
     }
 
+    /// How many there are.
+    pub fn all(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
     /// How many smaller ones are in it, once it is counted.
     #[inline]
     pub fn before(&self, number: u32) -> u32 {
@@ -63,6 +100,30 @@ impl Bits {
         let whole: u32 = self.words[group * WORDS..word].iter().map(|word| word.count_ones()).sum();
         let part = self.words[word] & ((1 << (number % 64)) - 1);
         self.before[group] + whole + part.count_ones()
+    }
+}
+
+/// A set that several threads look at and add to.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedBits<'a>(&'a [AtomicU64]);
+
+impl SharedBits<'_> {
+    /// Adds one.
+    #[inline]
+    pub fn add(self, number: u32) {
+        self.0[number as usize / 64].fetch_or(1 << (number % 64), Ordering::Relaxed);
+    }
+
+    /// Whether one is in it.
+    #[inline]
+    pub fn has(self, number: u32) -> bool {
+        self.0[number as usize / 64].load(Ordering::Relaxed) >> (number % 64) & 1 == 1
+    }
+
+    /// As [`Bits::sixteen`].
+    #[inline]
+    pub fn sixteen(self, first: u32) -> u16 {
+        (self.0[first as usize / 64].load(Ordering::Relaxed) >> (first % 64)) as u16
     }
 }
 

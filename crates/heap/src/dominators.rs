@@ -19,20 +19,22 @@
 //! * `parent` becomes the forest's `ancestor`: a vertex's parent is last asked for right before it
 //!   is linked;
 //! * `dominator` is first a bucket's head (as long as its vertex has not been reached from behind),
-//!   then the link to the next one in its bucket, then the result.
-//!
-//! Nothing recurses.
+//!   then the link to the next one in its bucket, then the result. Nothing recurses.
 
 use crate::bits::Bits;
 use crate::column::{Column, Plain, Storage};
 use crate::numbers::NONE;
 use crate::packed::Packed;
+use crate::progress::{EVERY, Phase, Progress};
 
 /// Objects that are looked at together where all are gone through.
 pub const TOGETHER: u32 = crate::kinds::BLOCK;
 /// How often all objects are gone through for private ones, from the end and from the beginning in
 /// turn: what refers to an object mostly lies on one side of it.
 const PASSES: u32 = 3;
+/// Ranges of objects at a time, at most, and blocks of them at least.
+const MOST_AT_ONCE: usize = 4;
+const FEWEST_AT_ONCE: u32 = 1 << 12;
 
 /// What of an object's successors is still to come.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +48,7 @@ pub struct Left {
 }
 
 /// A graph of objects with roots.
-pub trait Graph {
+pub trait Graph: Sync {
     /// Objects.
     fn objects(&self) -> u32;
     /// Those that are held by themselves.
@@ -68,38 +70,66 @@ pub trait Graph {
 /// The tree. Objects are numbered from 1 on, 0 stands for all roots together.
 #[derive(Debug)]
 pub struct Tree {
-    /// The immediate dominator of each number; of what nothing reaches [`Tree::nobody`], or what is
-    /// not reached either.
-    pub dominator: Packed,
-    /// What stands for no dominator.
-    pub nobody: u32,
-    /// Objects that one alone refers to, and that refer to nothing but such.
-    pub private: Bits,
+    /// The immediate dominator of each number and one more; 0 is nobody.
+    dominator: Packed,
 }
 
 impl Tree {
-    /// Of a graph.
-    pub fn of(graph: &impl Graph, storage: Storage) -> Self {
-        let private = private(graph, storage);
-        let Walk { order, mut parent, semi, mut behind, .. } = walk(graph, storage, &private);
-        let found = dominators(storage, &mut parent, semi, &mut behind);
-        drop((parent, behind));
-        let objects = graph.objects();
-        let nobody = objects + 1;
-        let mut dominator = Packed::zeroed(storage, objects as usize + 1, nobody);
-        (1..=objects).for_each(|number| dominator.set(number as usize, nobody));
+    /// Of a graph, of which it is known what is private; and what is reached.
+    pub fn of(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progress) -> (Self, Bits) {
+        let Walk { order, mut parent, semi, mut behind, .. } = walk(graph, storage, private, progress);
+        let (found, (mut dominator, reached)) = std::thread::scope(|scope| {
+            let of_private = scope.spawn(|| of_private(graph, storage, private, &order));
+            let found = dominators(storage, &mut parent, semi, &mut behind, progress);
+            drop((parent, behind));
+            (found, of_private.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
         for (object, found) in order.iter().zip(&*found).skip(1) {
             let above = if *found == 0 { 0 } else { order[*found as usize] + 1 };
-            dominator.set(*object as usize + 1, above);
+            dominator.set(*object as usize + 1, above + 1);
         }
-        drop((order, found));
-        each_reference(graph, |from, to| {
-            if private.has(to) {
-                dominator.set(to as usize + 1, from + 1);
-            }
-        });
-        Self { dominator, nobody, private }
+        (Self { dominator }, reached)
     }
+
+    /// The immediate dominator of a number; nothing reaches those that have none.
+    #[inline]
+    pub fn dominator(&self, number: u32) -> Option<u32> {
+        self.dominator.get(number as usize).checked_sub(1)
+    }
+}
+
+/// Who refers to what is private, of that which is reached from the objects of the walk; and all
+/// that is reached.
+fn of_private(graph: &impl Graph, storage: Storage, private: &Bits, order: &[u32]) -> (Packed, Bits) {
+    let objects = graph.objects();
+    let mut dominator = Packed::zeroed(storage, objects as usize + 1, objects + 1);
+    let mut reached = Bits::none(storage, objects as usize);
+    order.iter().skip(1).for_each(|object| reached.add(*object));
+    let (mut all, mut within) = (Vec::new(), Vec::new());
+    for first in (0..objects).step_by(TOGETHER as usize) {
+        let mut open = reached.sixteen(first) & !private.sixteen(first);
+        if open == 0 {
+            continue;
+        }
+        graph.together(first, &mut all);
+        while open != 0 {
+            let at = open.trailing_zeros();
+            open &= open - 1;
+            let (mut from, mut left) = (first + at, all[at as usize]);
+            loop {
+                while let Some(to) = graph.next(&mut left) {
+                    if private.has(to) {
+                        dominator.set(to as usize + 1, from + 2);
+                        reached.add(to);
+                        within.push(to);
+                    }
+                }
+                let Some(next) = within.pop() else { break };
+                (from, left) = (next, graph.successors(next));
+            }
+        }
+    }
+    (dominator, reached)
 }
 
 /// Calls back for every reference, in the order of the objects.
@@ -115,44 +145,50 @@ pub fn each_reference(graph: &impl Graph, mut each: impl FnMut(u32, u32)) {
     }
 }
 
-/// Objects that one alone refers to, and that refer to nothing but such.
-fn private(graph: &impl Graph, storage: Storage) -> Bits {
+/// Objects that one alone refers to, and that refer to nothing but such. Ranges of objects are
+/// looked at side by side. What one thread finds another may see a pass later: then there are some
+/// fewer, which take part in the walk like others. `alone` are those that one reference alone leads
+/// to and that are not held by themselves; one may be missing there, too.
+pub fn private(graph: &impl Graph, storage: Storage, alone: &Bits) -> Bits {
     let objects = graph.objects();
-    let (mut one, mut many) = (Bits::none(storage, objects as usize), Bits::none(storage, objects as usize));
-    for root in graph.roots() {
-        many.add(*root);
-    }
-    each_reference(graph, |_, to| if one.has(to) { many.add(to) } else { one.add(to) });
-    let mut private = Bits::none(storage, objects as usize);
-    let mut all: Vec<Left> = Vec::new();
-    let mut look = |first: u32, backwards: bool| {
-        graph.together(first, &mut all);
-        let count = all.len() as u32;
-        for at in 0..count {
-            let at = if backwards { count - 1 - at } else { at };
-            let object = first + at;
-            if !one.has(object) || many.has(object) || private.has(object) {
+    let mut found = Bits::none(storage, objects as usize);
+    let private = found.shared();
+    let look = |blocks: std::ops::Range<u32>, backwards: bool| {
+        let mut all: Vec<Left> = Vec::new();
+        for at in 0..blocks.len() as u32 {
+            let first = TOGETHER * if backwards { blocks.end - 1 - at } else { blocks.start + at };
+            let mut open = alone.sixteen(first) & !private.sixteen(first);
+            if open == 0 {
                 continue;
             }
-            let mut left = all[at as usize];
-            let mut alone = true;
-            while let Some(to) = graph.next(&mut left).filter(|_| alone) {
-                alone = private.has(to);
-            }
-            if alone {
-                private.add(object);
+            graph.together(first, &mut all);
+            while open != 0 {
+                let at = if backwards { u16::BITS - 1 - open.leading_zeros() } else { open.trailing_zeros() };
+                open &= !(1 << at);
+                let mut left = all[at as usize];
+                let mut privately = true;
+                while let Some(to) = graph.next(&mut left).filter(|_| privately) {
+                    privately = private.has(to);
+                }
+                if privately {
+                    private.add(first + at);
+                }
             }
         }
     };
     let blocks = objects.div_ceil(TOGETHER);
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE) as u32;
+    let each = blocks.div_ceil(at_once).max(FEWEST_AT_ONCE);
     for pass in 0..PASSES {
-        for block in 0..blocks {
-            let backwards = pass % 2 == 0;
-            let block = if backwards { blocks - 1 - block } else { block };
-            look(block * TOGETHER, backwards);
-        }
+        std::thread::scope(|scope| {
+            for from in (0..blocks).step_by(each as usize) {
+                let range = from..from.saturating_add(each).min(blocks);
+                scope.spawn(move || look(range, pass % 2 == 0));
+            }
+        });
     }
-    private
+    found.count();
+    found
 }
 
 /// What the walk notes.
@@ -180,8 +216,9 @@ pub struct Waiting {
 unsafe impl Plain for Waiting {}
 
 /// Depth first from all roots over what is not private.
-fn walk(graph: &impl Graph, storage: Storage, private: &Bits) -> Walk {
+fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progress) -> Walk {
     let objects = graph.objects() as usize;
+    let shared = f64::from(graph.objects() - private.all());
     let column = |first| {
         let mut column = Column::with_room(storage, objects + 1);
         column.push(first);
@@ -218,6 +255,9 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits) -> Walk {
                 waiting.push(Waiting { at: left.at, last: left.last, number: at });
             }
             at = walk.order.len() as u32 - 1;
+            if at.is_multiple_of(EVERY) {
+                progress.at(Phase::Walk, f64::from(at) / shared);
+            }
             left = graph.successors(to);
         }
     }
@@ -249,7 +289,13 @@ impl Walk {
     }
 }
 
-fn dominators(storage: Storage, ancestor: &mut [u32], semi: Column<u32>, behind: &mut [u64]) -> Column<u32> {
+fn dominators(
+    storage: Storage,
+    ancestor: &mut [u32],
+    semi: Column<u32>,
+    behind: &mut [u64],
+    progress: &Progress,
+) -> Column<u32> {
     let n = ancestor.len();
     behind.sort_unstable();
     let mut semi = semi;
@@ -259,6 +305,9 @@ fn dominators(storage: Storage, ancestor: &mut [u32], semi: Column<u32>, behind:
     let mut path = Vec::new();
     let mut next_behind = behind.len();
     for w in (1..n).rev() {
+        if w.is_multiple_of(EVERY as usize) {
+            progress.at(Phase::Dominators, 1.0 - w as f64 / n as f64);
+        }
         let mut best = semi[w];
         while let Some(pair) = next_behind.checked_sub(1).map(|at| behind[at]).filter(|p| p >> 32 == w as u64)
         {
@@ -328,6 +377,7 @@ mod tests {
     struct Small {
         roots: Vec<u32>,
         edges: Vec<Vec<u32>>,
+        alone: Bits,
     }
 
     impl Graph for Small {
@@ -351,6 +401,24 @@ mod tests {
     }
 
     impl Small {
+        fn new(roots: Vec<u32>, edges: Vec<Vec<u32>>) -> Self {
+            let alone = Bits::none(Storage::Memory, edges.len());
+            let mut graph = Self { roots, edges, alone };
+            let mut count = vec![0; graph.edges.len()];
+            graph.roots.iter().for_each(|root| count[*root as usize] = 2);
+            graph.edges.iter().flatten().for_each(|to| count[*to as usize] += 1);
+            (0..).zip(count).filter(|(_, count)| *count == 1).for_each(|(object, _)| graph.alone.add(object));
+            graph
+        }
+
+        fn private(&self) -> Bits {
+            private(self, Storage::Memory, &self.alone)
+        }
+
+        fn tree(&self) -> Tree {
+            Tree::of(self, Storage::Memory, &self.private(), &Progress::default()).0
+        }
+
         /// What can be reached when one object is taken away.
         fn reached_without(&self, removed: Option<u32>) -> Vec<bool> {
             let mut reached = vec![false; self.edges.len()];
@@ -370,7 +438,7 @@ mod tests {
             (prop::collection::vec(0..n, 1..4), edges).prop_map(move |(roots, pairs)| {
                 let mut edges = vec![Vec::new(); n as usize];
                 pairs.iter().for_each(|(from, to)| edges[*from as usize].push(*to));
-                Small { roots, edges }
+                Small::new(roots, edges)
             })
         })
     }
@@ -378,7 +446,7 @@ mod tests {
     impl Tree {
         /// The dominators of a number that can be reached, from itself up; 0 is not among them.
         fn above(&self, number: u32) -> Vec<u32> {
-            let above = |number: &u32| Some(self.dominator.get(*number as usize)).filter(|above| *above != 0);
+            let above = |number: &u32| self.dominator(*number).filter(|above| *above != 0);
             std::iter::successors(Some(number), above).collect()
         }
     }
@@ -387,13 +455,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(3000))]
         #[test]
         fn what_an_object_dominates_is_what_goes_when_it_is_taken_away(graph in small()) {
-            let tree = Tree::of(&graph, Storage::Memory);
+            let tree = graph.tree();
             let all = graph.reached_without(None);
             for object in 0..graph.objects() {
                 if !all[object as usize] {
-                    // Its dominator is nobody, or is not reached either.
-                    let above = tree.dominator.get(object as usize + 1);
-                    prop_assert!(above == tree.nobody || above > 0 && !all[above as usize - 1]);
+                    prop_assert_eq!(tree.dominator(object + 1), None);
                     continue;
                 }
                 let without = graph.reached_without(Some(object));
@@ -409,12 +475,12 @@ mod tests {
     fn what_one_alone_refers_to_takes_no_part_in_the_walk() {
         // A root with a list of texts, and a text that two of its entries share.
         let edges = vec![vec![1, 2], vec![3, 5], vec![4, 5], vec![], vec![6], vec![7], vec![], vec![]];
-        let graph = Small { roots: vec![0], edges };
-        let private = private(&graph, Storage::Memory);
+        let graph = Small::new(vec![0], edges);
+        let private = graph.private();
         let found: Vec<u32> = (0..8).filter(|object| private.has(*object)).collect();
         assert_eq!(found, [3, 4, 6, 7]);
-        assert_eq!(walk(&graph, Storage::Memory, &private).order.len(), 5);
-        assert_eq!(Tree::of(&graph, Storage::Memory).above(8), [8, 6, 1]);
+        assert_eq!(walk(&graph, Storage::Memory, &private, &Progress::default()).order.len(), 5);
+        assert_eq!(graph.tree().above(8), [8, 6, 1]);
     }
 
     #[test]
@@ -425,9 +491,9 @@ mod tests {
         edges.push((n..2 * n).collect());
         edges.extend((0..n).map(|_| Vec::new()));
         edges.push((n..2 * n).collect());
-        let graph = Small { roots: vec![0, 2 * n], edges };
-        let tree = Tree::of(&graph, Storage::Memory);
-        let of_roots = (1..=2 * n + 1).filter(|number| tree.dominator.get(*number as usize) == 0).count();
+        let graph = Small::new(vec![0, 2 * n], edges);
+        let tree = graph.tree();
+        let of_roots = (1..=2 * n + 1).filter(|number| tree.dominator(*number) == Some(0)).count();
         assert_eq!(of_roots as u32, n + 2);
     }
 }

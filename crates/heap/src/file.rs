@@ -14,6 +14,7 @@ use flate2::read::MultiGzDecoder;
 use memmap2::Mmap;
 
 use crate::HeapError;
+use crate::progress::Progress;
 
 /// More is not unpacked, bytes: a dump that is larger could not be read.
 const LONGEST: u64 = 1 << crate::numbers::PLACE_BITS;
@@ -56,7 +57,7 @@ pub struct DumpFile {
 
 impl DumpFile {
     /// Opens a dump, packed or plain.
-    pub fn open(path: &Path) -> Result<Self, HeapError> {
+    pub fn open(path: &Path, progress: &Progress) -> Result<Self, HeapError> {
         let failed = |cause: io::Error| HeapError::Io { path: path.to_owned(), cause };
         let mut file = File::open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
@@ -69,7 +70,9 @@ impl DumpFile {
         let mut cut_while_packed = false;
         if packed {
             let mut plain = tempfile::tempfile_in(crate::column::folder()).map_err(failed)?;
-            cut_while_packed = !unpack(file, &mut plain).map_err(failed)?;
+            let bytes = about.len();
+            cut_while_packed =
+                !unpack(file, &mut plain, &|at| progress.done(at as f64 / bytes as f64)).map_err(failed)?;
             file = plain;
         }
         // SAFETY: the map is only read. Somebody who shortens the file meanwhile ends this process
@@ -86,7 +89,7 @@ impl DumpFile {
 }
 
 /// Unpacks as far as it goes; whether that was to the end.
-fn unpack(packed: File, plain: &mut File) -> io::Result<bool> {
+fn unpack(packed: File, plain: &mut File, at: &dyn Fn(u64)) -> io::Result<bool> {
     let mut reader = MultiGzDecoder::new(io::BufReader::with_capacity(PART, packed));
     let mut part = vec![0; PART];
     let mut unpacked = 0;
@@ -96,6 +99,7 @@ fn unpack(packed: File, plain: &mut File) -> io::Result<bool> {
             Ok(bytes) => {
                 plain.write_all(&part[..bytes]).map_err(with_the_folder)?;
                 unpacked += bytes as u64;
+                at(reader.get_mut().stream_position()?);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // What was unpacked so far is kept: the JVM, the disk or a copy ended early.
@@ -134,10 +138,10 @@ mod tests {
         let whole = [member(b"one"), member(b"two")].concat();
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&whole).unwrap();
-        let dump = DumpFile::open(file.path()).unwrap();
+        let dump = DumpFile::open(file.path(), &Progress::default()).unwrap();
         assert_eq!((dump.bytes(), dump.packed, dump.cut_while_packed), (&b"onetwo"[..], true, false));
         file.as_file().set_len(whole.len() as u64 - 9).unwrap();
-        let dump = DumpFile::open(file.path()).unwrap();
+        let dump = DumpFile::open(file.path(), &Progress::default()).unwrap();
         assert!(dump.cut_while_packed && dump.bytes().starts_with(b"one"));
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::addresses::Addresses;
+use crate::bits::Bits;
 use crate::classes::{Class, Classes};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
@@ -23,6 +24,7 @@ use crate::file::DumpFile;
 use crate::kinds::Kinds;
 use crate::layout::Layout;
 use crate::numbers::NONE;
+use crate::progress::Progress;
 use crate::records::{ClassPart, Damage, Header, RootKind, class_body, tag, width};
 use crate::references::{At, Rows};
 use crate::text::Texts;
@@ -83,7 +85,11 @@ pub struct Heap {
     pub(crate) texts: Texts,
     pub(crate) addresses: Addresses,
     pub(crate) kinds: Arc<Kinds>,
+    /// Who is shown how far what is asked of it is.
+    pub(crate) progress: Progress,
     pub(crate) rows: Rows,
+    /// Objects that one alone refers to, and that refer to nothing but such.
+    pub(crate) private: Arc<Bits>,
     /// Objects that hold themselves, each once, in their order.
     pub(crate) held: Vec<u32>,
     /// Roots as the dump lists them.

@@ -16,13 +16,14 @@ use crate::heap::Heap;
 use crate::kinds::Kinds;
 use crate::numbers::NONE;
 use crate::packed::Packed;
+use crate::progress::Phase;
 
 /// The dominator tree of a heap. Objects are identified by their number in it, which is that of the
 /// object and one more; 0 stands for all roots together.
 #[derive(Debug)]
 pub struct Kept {
     kinds: Arc<Kinds>,
-    dominator: Packed,
+    tree: Tree,
     next: Packed,
     /// Numbers that keep others.
     keeps: Bits,
@@ -32,10 +33,11 @@ pub struct Kept {
     retained: Column<u32>,
     /// Where 32 bits do not hold it.
     large: FxHashMap<u32, u64>,
+    /// Objects that are reached.
     reached: Bits,
     objects: u32,
     /// Objects that only the one that keeps them refers to, and that refer to nothing but such.
-    pub(crate) private: Bits,
+    pub(crate) private: Arc<Bits>,
 }
 
 /// What a group of objects takes and keeps.
@@ -57,79 +59,88 @@ pub struct Sum {
 impl Kept {
     /// Of a heap.
     pub fn of(heap: &Heap) -> Self {
+        Self::along_with(heap, |_| ()).0
+    }
+
+    /// The same, while something else is done that needs no more than what is reached.
+    pub(crate) fn along_with<T: Send>(heap: &Heap, other: impl FnOnce(&Bits) -> T + Send) -> (Self, T) {
+        let (tree, reached) = Tree::of(heap, heap.storage, &heap.private, &heap.progress);
+        let (kept, other) = std::thread::scope(|scope| {
+            let other = scope.spawn(|| other(&reached));
+            let kept = Self::with(heap, tree);
+            (kept, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let objects = reached.all();
+        (Self { reached, objects, ..kept }, other)
+    }
+
+    fn with(heap: &Heap, tree: Tree) -> Self {
         let storage = heap.storage;
-        let tree = Tree::of(heap, storage);
-        let numbers = heap.len() as usize + 1;
-        let mut keeps = Bits::none(storage, numbers);
-        for number in 1..numbers {
-            let above = tree.dominator.get(number);
-            if above != tree.nobody {
-                keeps.add(above);
-            }
-        }
+        let numbers = heap.len() + 1;
+        let mut keeps = Bits::none(storage, numbers as usize);
+        (1..numbers).filter_map(|number| tree.dominator(number)).for_each(|above| keeps.add(above));
         let keepers = keeps.count() as usize;
         let mut first = Packed::zeroed(storage, keepers, heap.len());
-        let mut next = Packed::zeroed(storage, numbers, heap.len());
+        let mut next = Packed::zeroed(storage, numbers as usize, heap.len());
         // From the end, so that each one's children are in their order.
         for number in (1..numbers).rev() {
-            let above = tree.dominator.get(number);
-            if above != tree.nobody {
+            if let Some(above) = tree.dominator(number) {
                 let keeper = keeps.before(above) as usize;
-                next.set(number, first.get(keeper));
-                first.set(keeper, number as u32);
+                next.set(number as usize, first.get(keeper));
+                first.set(keeper, number);
             }
         }
         let mut kept = Self {
             kinds: Arc::clone(&heap.kinds),
-            dominator: tree.dominator,
+            tree,
             next,
             keeps,
             first,
             retained: Column::zeroed(storage, keepers),
             large: FxHashMap::default(),
-            reached: Bits::none(storage, numbers),
+            reached: Bits::none(storage, 0),
             objects: 0,
-            private: tree.private,
+            private: Arc::clone(&heap.private),
         };
-        kept.private.count();
-        kept.sum_up(storage, numbers);
+        heap.progress.at(Phase::Sizes, 0.5);
+        kept.sum_up(storage, numbers as usize);
+        heap.progress.at(Phase::Sizes, 1.0);
         kept
     }
 
-    /// Sums up what each one keeps, and notes which ones are reached.
+    /// Sums up what each one keeps.
     fn sum_up(&mut self, storage: Storage, numbers: usize) {
-        let mut reached = Bits::none(storage, numbers);
-        let (mut retained, mut large) = (Column::zeroed(storage, self.retained.len()), FxHashMap::default());
-        let mut add = |number: u32, units: u64| {
-            let keeper = self.keeps.before(number) as usize;
-            let before = large.get(&number).copied().unwrap_or(u64::from(retained[keeper]));
-            match u32::try_from(before + units) {
-                Ok(sum) => retained[keeper] = sum,
-                Err(_) => drop(large.insert(number, before + units)),
+        let mut retained: Column<u32> = Column::zeroed(storage, self.retained.len());
+        let mut large = FxHashMap::default();
+        // What those above have summed up so far, and the one that is looked at.
+        let mut above: Column<u64> = Column::with_room(storage, numbers);
+        let mut sum = 0_u64;
+        self.walk(|number, step| match step {
+            Step::Before => {
+                above.push(sum);
+                sum = self.own_units(number);
             }
-            before + units
-        };
-        let mut objects = 0;
-        self.walk(|number, step| {
-            let own = if number == 0 { 0 } else { u64::from(self.kinds.units(number - 1)) };
-            if step != Step::Behind {
-                reached.add(number);
-                objects += u32::from(number != 0);
-            }
-            let all = match step {
-                Step::Before => {
-                    add(number, own);
-                    return;
+            Step::Alone => sum += self.own_units(number),
+            Step::Behind => {
+                match u32::try_from(sum) {
+                    Ok(sum) => retained[self.keeps.before(number) as usize] = sum,
+                    Err(_) => {
+                        retained[self.keeps.before(number) as usize] = u32::MAX;
+                        large.insert(number, sum);
+                    }
                 }
-                Step::Behind => add(number, 0),
-                Step::Alone => own,
-            };
-            if number != 0 {
-                add(self.dominator(number), all);
+                let last = above.len() - 1;
+                sum += above[last];
+                above.truncate(last);
             }
         });
-        (self.retained, self.large, self.objects) = (retained, large, objects);
-        self.reached = reached;
+        (self.retained, self.large) = (retained, large);
+    }
+
+    /// Bytes that it takes itself, in units of eight; 0 takes nothing.
+    #[inline]
+    fn own_units(&self, number: u32) -> u64 {
+        number.checked_sub(1).map_or(0, |node| u64::from(self.kinds.units(node)))
     }
 
     /// Goes over all that can be reached, depth first.
@@ -171,7 +182,7 @@ impl Kept {
 
     /// The numbers of all of them.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
-        (1..=self.kinds.objects() as u32).filter(|number| self.reached.has(*number))
+        (1..=self.kinds.objects() as u32).filter(|number| self.reached.has(number - 1))
     }
 
     /// Whether nothing is reachable.
@@ -193,8 +204,8 @@ impl Kept {
     /// The number of an object that can be reached.
     #[inline]
     pub fn number(&self, node: u32) -> Option<u32> {
-        let number = node.checked_add(1).filter(|number| *number as usize <= self.kinds.objects())?;
-        self.reached.has(number).then_some(number)
+        let is_one = (node as usize) < self.kinds.objects();
+        (is_one && self.reached.has(node)).then(|| node + 1)
     }
 
     /// How many objects of smaller numbers are private.
@@ -206,7 +217,7 @@ impl Kept {
     /// The number that keeps this one.
     #[inline]
     pub fn dominator(&self, number: u32) -> u32 {
-        self.dominator.get(number as usize)
+        self.tree.dominator(number).unwrap_or(0)
     }
 
     /// Bytes that would go with it.
@@ -214,11 +225,8 @@ impl Kept {
     pub fn retained(&self, number: u32) -> u64 {
         if self.keeps.has(number) {
             let units = u64::from(self.retained[self.keeps.before(number) as usize]);
-            return 8 * if self.large.is_empty() {
-                units
-            } else {
-                self.large.get(&number).copied().unwrap_or(units)
-            };
+            let beyond = units == u64::from(u32::MAX);
+            return 8 * if beyond { self.large.get(&number).copied().unwrap_or(units) } else { units };
         }
         if number == 0 { 0 } else { self.kinds.size(number - 1) }
     }
@@ -238,7 +246,7 @@ impl Kept {
         // By kind, objects and bytes of those that are not reached and of those that are.
         let mut of_kinds = vec![[(0_u64, 0_u64); 2]; table.len()];
         for node in 0..self.kinds.objects() as u32 {
-            let sum = &mut of_kinds[self.kinds.number(node)][usize::from(self.reached.has(node + 1))];
+            let sum = &mut of_kinds[self.kinds.number(node)][usize::from(self.reached.has(node))];
             *sum = (sum.0 + 1, sum.1 + self.kinds.size(node));
         }
         for (kind, [unreached, reached]) in table.iter().zip(of_kinds) {

@@ -8,6 +8,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::bits::Bits;
 use crate::column::{Column, Storage};
 use crate::numbers::NONE;
 use crate::records::tag;
@@ -231,6 +232,30 @@ impl Kinds {
             }
         }
         (at + (from..node).map(|node| self.of(node).record).sum::<u64>()) as usize
+    }
+
+    /// Calls back for the objects of a set, with the places of their records.
+    pub fn each_place(&self, set: &Bits, mut each: impl FnMut(u32, usize)) {
+        for (block, first) in (0..self.objects() as u32).step_by(BLOCK as usize).enumerate() {
+            let wanted = set.sixteen(first);
+            let place = self.blocks[block];
+            if wanted == 0 {
+                continue;
+            }
+            if place & JUMPS != 0 {
+                (0..BLOCK)
+                    .filter(|at| wanted >> at & 1 == 1)
+                    .for_each(|at| each(first + at, self.place(first + at)));
+                continue;
+            }
+            let mut at = place;
+            for node in first..first + u16::BITS - wanted.leading_zeros() {
+                if wanted >> (node - first) & 1 == 1 {
+                    each(node, at as usize);
+                }
+                at += self.of(node).record;
+            }
+        }
     }
 
     /// Objects from one on, with the places of their records.

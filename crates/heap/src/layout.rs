@@ -11,7 +11,8 @@
 //!   object begins;
 //! * an instance is as large as its fields need when they are laid out as HotSpot does
 //!   (`FieldLayoutBuilder` from JDK 15 on, which fills the gaps of superclasses; before, each class
-//!   begins behind its superclass at a multiple of four), and, where a class has many instances, as
+//!   begins behind its superclass, whose fields take a multiple of a reference:
+//!   `nonstatic_field_size` of `classFileParser.cpp`), and, where a class has many instances, as
 //!   the smallest distance from one of them to its neighbour.
 
 use crate::classes::Classes;
@@ -125,7 +126,7 @@ impl Layout {
         for class in chain.into_iter().rev() {
             if !self.fills_gaps {
                 gaps.clear();
-                end = round(end, 4);
+                end = self.header_bytes + round(end - self.header_bytes, self.reference_bytes);
             }
             let mut widths: Vec<u64> = classes.get(class).fields.iter().map(|f| self.width(f.kind)).collect();
             widths.sort_unstable_by(|a, b| b.cmp(a));
@@ -230,6 +231,9 @@ mod tests {
         layout.fills_gaps = false;
         // byte at 12, long at 16, reference at 24, byte at 28.
         assert_eq!(layout.computed(&classes, sub), 32);
+        // References of eight bytes: byte at 16, long at 24, reference at 32, byte at 40.
+        let wide = Layout::measure(arrays(24, 8), 8, 8, 1 << 30, false);
+        assert_eq!(wide.computed(&classes, sub), 48);
         assert_eq!([layout.array(8, 0), layout.array(11, 3), layout.array(2, 3)], [16, 40, 32]);
         // Closer than computed: measured. Many, and a little further: measured. Few: computed.
         let mut closest = vec![(u64::MAX, 0); classes.count()];

@@ -25,6 +25,7 @@ mod lookup;
 mod numbers;
 mod packed;
 mod paths;
+mod progress;
 mod read;
 mod records;
 mod redact;
@@ -45,7 +46,8 @@ pub use heap::{Heap, Root, Thread};
 pub use kept::{Kept, Sum, Totals};
 pub use layout::Layout;
 pub use paths::{Paths, Step, Way};
-pub use read::{Referents, read};
+pub use progress::Progress;
+pub use read::{Referents, read, read_telling};
 pub use records::{Damage, Header, RootKind};
 pub use redact::{Redacted, redact};
 #[cfg(feature = "tables")]

@@ -1,12 +1,17 @@
 //! Numbers that take as many bits as the largest of them needs: 25 for those of 30 million objects,
 //! where a column has 32.
 
+use std::ops::Range;
+
 use crate::column::{Column, Storage};
+
+/// Bytes that are read and written at once: a number of 32 bits that begins at any bit is in them.
+const AT_ONCE: usize = 8;
 
 /// The numbers.
 #[derive(Debug)]
 pub struct Packed {
-    words: Column<u64>,
+    bytes: Column<u8>,
     width: usize,
     mask: u64,
 }
@@ -15,31 +20,35 @@ impl Packed {
     /// So many zeros, in place of which there may be numbers up to `most`.
     pub fn zeroed(storage: Storage, len: usize, most: u32) -> Self {
         let width = (u32::BITS - most.leading_zeros()).max(1) as usize;
-        // One word more, so that two can be read at any place.
-        let words = (len * width).div_ceil(64) + 1;
-        Self { words: Column::zeroed(storage, words), width, mask: (1 << width) - 1 }
+        // More than they need, so that as many can be read at the last one.
+        let bytes = (len * width).div_ceil(8) + AT_ONCE;
+        Self { bytes: Column::zeroed(storage, bytes), width, mask: (1 << width) - 1 }
+    }
+
+    /// The bytes that a number is in, and the bit of them with which it begins.
+    #[inline]
+    fn place(&self, at: usize) -> (Range<usize>, usize) {
+        let bit = at * self.width;
+        (bit / 8..bit / 8 + AT_ONCE, bit % 8)
     }
 
     /// One of them.
     #[inline]
     pub fn get(&self, at: usize) -> u32 {
-        let bit = at * self.width;
-        let (word, shift) = (bit / 64, bit % 64);
-        let two = u128::from(self.words[word + 1]) << 64 | u128::from(self.words[word]);
-        ((two >> shift) as u64 & self.mask) as u32
+        let (place, shift) = self.place(at);
+        let bytes = self.bytes[place].try_into().unwrap_or([0; AT_ONCE]);
+        (u64::from_le_bytes(bytes) >> shift & self.mask) as u32
     }
 
     /// Changes one.
     #[inline]
     pub fn set(&mut self, at: usize, value: u32) {
-        let bit = at * self.width;
-        let (word, shift) = (bit / 64, bit % 64);
-        let value = u64::from(value) & self.mask;
-        self.words[word] = self.words[word] & !(self.mask << shift) | value << shift;
-        if shift + self.width > 64 {
-            let begun = 64 - shift;
-            self.words[word + 1] = self.words[word + 1] & !(self.mask >> begun) | value >> begun;
-        }
+        let (place, shift) = self.place(at);
+        let mask = self.mask << shift;
+        let bytes = &mut self.bytes[place];
+        let before = u64::from_le_bytes((&*bytes).try_into().unwrap_or([0; AT_ONCE]));
+        let after = before & !mask | u64::from(value) << shift & mask;
+        bytes.copy_from_slice(&after.to_le_bytes());
     }
 }
 

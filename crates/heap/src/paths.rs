@@ -4,6 +4,7 @@
 //! way that leads through the referent of a soft, weak, phantom or final reference is only reported
 //! where there is no other.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use serde::Serialize;
@@ -17,13 +18,26 @@ use crate::records::RootKind;
 /// Most steps of a path that are listed; linked lists are longer.
 pub(crate) const LONGEST: usize = 100;
 
-/// The ways to all objects: as many bits as a number needs for each that is not private. To those
-/// there is one way, through whom they are kept by.
+/// The shortest ways to objects, as many bits as a number needs for each that is not private: to
+/// those there is one way, through whom they are kept by. They are looked for from the roots on, no
+/// further than what is asked for: what keeps most mostly lies near a root.
 #[derive(Debug)]
-pub struct Paths {
+pub struct Paths<'a> {
+    heap: &'a Heap,
+    kept: &'a Kept,
+    search: RefCell<Search>,
+}
+
+/// How far the ways are known.
+#[derive(Debug)]
+struct Search {
     /// Of what is not private, in the order of numbers, the number before and one more; 1: held by
-    /// itself, 0: nothing leads there.
+    /// itself, 0: no way is known.
     before: Packed,
+    /// What is still to be looked at: of those found, no more than the outermost are here.
+    queue: VecDeque<u32>,
+    /// References that are followed where nothing else is left.
+    later: Vec<(u32, u32)>,
 }
 
 /// An object on a way.
@@ -55,65 +69,42 @@ pub struct Way {
     pub weak: bool,
 }
 
-impl Paths {
+impl<'a> Paths<'a> {
     /// To all objects.
-    pub fn of(heap: &Heap, kept: &Kept) -> Self {
+    pub fn of(heap: &'a Heap, kept: &'a Kept) -> Self {
         let shared = heap.len() - kept.privately(heap.len());
-        let mut paths = Self { before: Packed::zeroed(heap.storage, shared as usize, heap.len() + 1) };
-        // What is still to be looked at: of those found, no more than the outermost are here.
-        let mut queue: VecDeque<u32> = VecDeque::new();
+        let before = Packed::zeroed(heap.storage, shared as usize, heap.len() + 1);
+        let paths = RefCell::new(Search { before, queue: VecDeque::new(), later: Vec::new() });
+        let paths = Self { heap, kept, search: paths };
         for root in &heap.held {
-            if kept.number(*root).is_some() && paths.find(kept, *root, 0) {
-                queue.push_back(*root);
+            if paths.search.borrow_mut().find(kept, *root, 0) {
+                paths.search.borrow_mut().queue.push_back(*root);
             }
         }
-        let mut later = Vec::new();
-        loop {
-            while let Some(node) = queue.pop_front() {
-                let referent = heap.class(node).strength.and_then(|_| heap.object(node, "referent"));
-                for to in heap.referred(node).filter(|to| !kept.private.has(*to)) {
-                    if Some(to) == referent {
-                        later.push((node, to));
-                    } else if paths.find(kept, to, node + 1) {
-                        queue.push_back(to);
-                    }
-                }
-            }
-            for (from, to) in std::mem::take(&mut later) {
-                if paths.find(kept, to, from + 1) {
-                    queue.push_back(to);
-                }
-            }
-            if queue.is_empty() {
-                return paths;
-            }
-        }
-    }
-
-    /// Notes where an object that is not private is come to from; whether it was not known before.
-    fn find(&mut self, kept: &Kept, node: u32, from: u32) -> bool {
-        let at = (node - kept.privately(node)) as usize;
-        let new = self.before.get(at) == 0;
-        if new {
-            self.before.set(at, from + 1);
-        }
-        new
+        paths
     }
 
     /// The number before this one; 0 for a root.
-    fn before(&self, kept: &Kept, number: u32) -> u32 {
-        let node = kept.node(number);
+    fn before(&self, number: u32) -> u32 {
+        let (kept, node) = (self.kept, self.kept.node(number));
         if kept.private.has(node) {
             return kept.dominator(number);
         }
-        self.before.get((node - kept.privately(node)) as usize).saturating_sub(1)
+        let at = (node - kept.privately(node)) as usize;
+        let mut search = self.search.borrow_mut();
+        while search.before.get(at) == 0 {
+            if !search.go_on(self.heap, kept) {
+                return 0;
+            }
+        }
+        search.before.get(at) - 1
     }
 
     /// The numbers from a root to this one.
-    pub fn to(&self, kept: &Kept, number: u32) -> Vec<u32> {
+    pub fn to(&self, number: u32) -> Vec<u32> {
         let mut way = vec![number];
         let mut at = number;
-        while let Some(before) = Some(self.before(kept, at)).filter(|before| *before != 0) {
+        while let Some(before) = Some(self.before(at)).filter(|before| *before != 0) {
             way.push(before);
             at = before;
         }
@@ -122,8 +113,9 @@ impl Paths {
     }
 
     /// The way to an object in words.
-    pub fn way(&self, heap: &Heap, kept: &Kept, number: u32) -> Way {
-        let nodes: Vec<u32> = self.to(kept, number).into_iter().map(|number| kept.node(number)).collect();
+    pub fn way(&self, number: u32) -> Way {
+        let (heap, kept) = (self.heap, self.kept);
+        let nodes: Vec<u32> = self.to(number).into_iter().map(|number| kept.node(number)).collect();
         let weak = nodes.windows(2).any(|pair| {
             heap.class(pair[0]).strength.is_some() && heap.object(pair[0], "referent") == Some(pair[1])
         });
@@ -150,5 +142,39 @@ impl Paths {
             steps.push(Step { address: heap.address(*node), class, is_class: is.is_some(), edge });
         }
         Way { roots, thread, steps, left_out, weak }
+    }
+}
+
+impl Search {
+    /// Notes where an object that is not private is come to from; whether it was not known before.
+    #[inline]
+    fn find(&mut self, kept: &Kept, node: u32, from: u32) -> bool {
+        let at = (node - kept.privately(node)) as usize;
+        let new = self.before.get(at) == 0;
+        if new {
+            self.before.set(at, from + 1);
+        }
+        new
+    }
+
+    /// Looks at one more object; whether there was one.
+    fn go_on(&mut self, heap: &Heap, kept: &Kept) -> bool {
+        if self.queue.is_empty() {
+            for (from, to) in std::mem::take(&mut self.later) {
+                if self.find(kept, to, from + 1) {
+                    self.queue.push_back(to);
+                }
+            }
+        }
+        let Some(node) = self.queue.pop_front() else { return false };
+        let referent = heap.class(node).strength.and_then(|_| heap.object(node, "referent"));
+        for to in heap.referred(node).filter(|to| !kept.private.has(*to)) {
+            if Some(to) == referent {
+                self.later.push((node, to));
+            } else if self.find(kept, to, node + 1) {
+                self.queue.push_back(to);
+            }
+        }
+        true
     }
 }

@@ -13,15 +13,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::HeapError;
 use crate::bits::Bits;
-use crate::classes::{Classes, Field, is_hidden, java_name};
+use crate::classes::{Class, Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
-use crate::dominators::each_reference;
+use crate::dominators::{each_reference, private};
 use crate::file::DumpFile;
 use crate::heap::{Heap, Root, Thread};
 use crate::kinds::{Kind, Kinds};
 use crate::layout::{Layout, Neighbour, SAMPLES, round};
 use crate::numbers::{MOST_OBJECTS, NONE, PLACE_BITS};
+use crate::progress::Progress;
 use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, walk, width};
 use scan::Scan;
 
@@ -42,9 +43,26 @@ const SMALLEST: usize = 9;
 /// of a dump of 40 bytes an object; more where objects are smaller and shared.
 const TAKES: f64 = 0.8;
 
+/// A dump that lists the classes of the boot loader as roots lists so many at least: the JDK's own
+/// are hundreds.
+const FEWEST_LISTED: usize = 100;
+/// The share of unpacking in all that is done with a packed dump.
+const UNPACKING: f64 = 0.5;
+
 /// Reads a dump. Where less memory is left than it takes, its index is in files.
 pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Result<Heap, HeapError> {
-    let file = DumpFile::open(path)?;
+    read_telling(path, referents, memory_left, Progress::default())
+}
+
+/// The same; says how far it is, as does what is then asked of the heap.
+pub fn read_telling(
+    path: &Path,
+    referents: Referents,
+    memory_left: Option<u64>,
+    progress: Progress,
+) -> Result<Heap, HeapError> {
+    let file = DumpFile::open(path, &progress.part(0.0, UNPACKING))?;
+    let progress = if file.packed { progress.part(UNPACKING, 1.0) } else { progress };
     let named = || path.to_owned();
     let header = header(file.bytes()).ok_or_else(|| HeapError::NotHprof { path: named() })?;
     if !matches!(header.id_size, 4 | 8) {
@@ -57,7 +75,7 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
     let fits = memory_left.is_none_or(|left| file.bytes().len() as f64 * TAKES <= left as f64);
     let storage = if fits { Storage::Memory } else { Storage::Disk };
     let most = file.bytes().len() / (SMALLEST + 2 * header.id_size) + 1;
-    let mut scan = Scan::new(storage, file.bytes(), most.min(MOST_OBJECTS as usize));
+    let mut scan = Scan::new(storage, file.bytes(), most.min(MOST_OBJECTS as usize), progress.clone());
     let mut damage = walk(file.bytes(), &header, &mut scan);
     damage.truncated |= file.cut_while_packed;
     damage.duplicate_objects = scan.duplicates;
@@ -80,7 +98,7 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
     let layout = build.measure();
     build.describe_kinds(&layout);
     build.find_roots();
-    let rows = build.connect(referents);
+    let (rows, alone) = build.connect(referents);
     let Build { scan, damage, held, roots, threads, mirrors, extra, .. } = build;
     let Scan { texts, addresses, kinds, classes, frames, .. } = scan;
     let mut heap = Heap {
@@ -92,7 +110,9 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
         texts,
         addresses,
         kinds: Arc::new(kinds),
+        progress,
         rows,
+        private: Arc::new(Bits::none(storage, 0)),
         held,
         roots,
         threads,
@@ -104,6 +124,7 @@ pub fn read(path: &Path, referents: Referents, memory_left: Option<u64>) -> Resu
     if heap.damage.truncated {
         hold_what_nothing_refers_to(&mut heap);
     }
+    heap.private = Arc::new(private(&heap, storage, &alone));
     Ok(heap)
 }
 
@@ -341,13 +362,20 @@ impl<'a> Build<'a> {
 
     /// A class of the boot loader is never unloaded; any other lives as long as its loader (JLS
     /// 12.7), whether a field says so or not. A hidden one of the boot loader, as those of method
-    /// handles, is only held where the dump says so: else as long as something refers to it.
+    /// handles, is only held where the dump says so: else as long as something refers to it. Before
+    /// JDK 15 their names do not show them; but HotSpot lists all that are in the boot loader's
+    /// dictionary as roots, where only they and arrays are not.
     fn hold_classes(&mut self, held: &mut Vec<u32>) {
         let (mut of_loaders, mut of_instances) = (Vec::new(), Vec::new());
+        let listed: FxHashSet<u32> =
+            held.iter().copied().filter(|node| self.mirrors.contains_key(node)).collect();
+        // Not where the list is cut off, or was never written.
+        let all_are_listed = listed.len() >= FEWEST_LISTED && !self.damage.truncated;
+        let is_listed = |class: &Class| !all_are_listed || class.is_array() || listed.contains(&class.node);
         for (_, class) in self.scan.classes.iter().filter(|(_, class)| class.node != NONE) {
             match self.find(class.loader) {
                 Some(loader) => of_loaders.push((loader, class.node)),
-                None if class.hidden => of_instances.push(class.node),
+                None if class.hidden || !is_listed(class) => of_instances.push(class.node),
                 None => held.push(class.node),
             }
         }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::HeapError;
 use crate::cursor::Cursor;
 use crate::file::DumpFile;
+use crate::progress::Progress;
 use crate::records::{
     ClassKey, ClassPart, RootRecord, SubRecord, Visit, class_body, header, tag, walk, width,
 };
@@ -56,7 +57,7 @@ fn mark_id(id_size: usize) -> u64 {
 /// Copies a dump, packed or plain, without its values. A damaged one is refused: what is not
 /// understood may be data.
 pub fn redact(path: &Path, out: &mut impl Write) -> Result<Redacted, HeapError> {
-    let file = DumpFile::open(path)?;
+    let file = DumpFile::open(path, &Progress::default())?;
     let named = || path.to_owned();
     let data = file.bytes();
     let header = header(data).ok_or_else(|| HeapError::NotHprof { path: named() })?;

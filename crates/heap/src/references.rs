@@ -54,12 +54,13 @@ impl Rows {
         self.have[block] |= u16::from(refers) << (node % BLOCK);
     }
 
-    /// Adds a reference to the row; `last` is the one before, at first the object itself.
+    /// Adds a reference to the row; `last` is the one before, at first the object itself. Whether
+    /// it is not left out.
     #[inline]
-    pub fn add(&mut self, last: &mut u32, to: u32) {
+    pub fn add(&mut self, last: &mut u32, to: u32) -> bool {
         let difference = i64::from(to) - i64::from(*last);
         if difference == 0 {
-            return;
+            return false;
         }
         *last = to;
         let mut left = ((difference << 1) ^ (difference >> 63)).cast_unsigned();
@@ -68,6 +69,7 @@ impl Rows {
             left >>= 7;
         }
         self.bytes.push(left as u8);
+        true
     }
 
     /// Ends the row.
@@ -187,7 +189,9 @@ mod tests {
                 rows.begin(node as u32, row.is_some());
                 if let Some(row) = row {
                     let mut last = node as u32;
-                    row.iter().for_each(|to| rows.add(&mut last, *to));
+                    for to in row {
+                        rows.add(&mut last, *to);
+                    }
                     rows.end();
                 }
             }

@@ -77,6 +77,8 @@ fn ask_everything(heap: &Heap) {
     let kept = Kept::of(heap);
     let paths = Paths::of(heap, &kept);
     let first_screen = screen(heap);
+    let at_once = Screen::of_heap(heap, About::of(heap, Path::new("small"), true), 10);
+    assert_eq!(serde_json::to_value(&first_screen).unwrap(), serde_json::to_value(&at_once).unwrap());
     assert!(first_screen.size.objects + first_screen.size.unreachable_objects == u64::from(heap.len()));
     assert!(first_screen.holders.all.iter().all(|holder| holder.retained_bytes <= first_screen.size.bytes));
     for node in (0..heap.len()).take(100) {
@@ -113,6 +115,19 @@ fn a_whole_dump_tells_who_keeps_what() {
     let weakly = WaysReport::of(&heap, &kept, &Paths::of(&heap, &kept), heap.find(id::WEAKLY).unwrap(), 3);
     assert!(weakly.ways[0].weak && weakly.referrers == 1);
     ask_everything(&heap);
+}
+
+#[test]
+fn a_class_of_the_boot_loader_that_alone_is_not_listed_lives_as_long_as_its_instances() {
+    let last_is_reached = |classes: u64, held: bool| {
+        let heap = read_bytes(&small::listed(classes, held), Referents::AsAll).unwrap();
+        let kept = Kept::of(&heap);
+        assert!(kept.number(heap.find(small::kind(0)).unwrap()).is_some());
+        kept.number(heap.find(small::kind(classes - 1)).unwrap()).is_some()
+    };
+    assert!(!last_is_reached(150, false) && last_is_reached(150, true));
+    // So few are no list.
+    assert!(last_is_reached(50, false));
 }
 
 #[test]

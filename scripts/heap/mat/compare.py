@@ -1,4 +1,6 @@
-"""compare.py DUMP MAT FATHOM: what two lists of "address retained shallow class" have in common.
+"""compare.py DUMP MAT FATHOM: what two lists have in common of
+
+    address retained shallow dominator class
 
 The own sizes of classes are left out of the third figure: MAT counts their static fields alone,
 HotSpot has an instance of java.lang.Class besides.
@@ -11,7 +13,7 @@ def read(path):
     rows = {}
     with open(path, encoding="utf-8") as lines:
         for line in lines:
-            address, retained, shallow, name = line.rstrip("\n").split(" ", 3)
+            address, retained, shallow, _, name = line.rstrip("\n").split(" ", 4)
             rows[int(address, 16)] = (int(retained), int(shallow), name)
     return rows
 

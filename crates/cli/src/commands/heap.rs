@@ -1,5 +1,6 @@
 //! `fathom heap`: who keeps what in a heap dump.
 
+mod bar;
 mod dump;
 mod page;
 mod redacted;
@@ -16,6 +17,7 @@ use fathom_heap::{Growth, Heap, Kept, Paths, Referents, Summary};
 use super::record::duration;
 use crate::exit::Outcome;
 use crate::output::{print_fitted, print_json};
+use bar::Bar;
 
 /// Arguments of `fathom heap`.
 #[derive(clap::Args, Debug)]
@@ -144,11 +146,9 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn read(&self, path: &Path) -> Result<(Heap, Kept)> {
+    fn read(&self, path: &Path, bar: &Bar) -> Result<Heap> {
         let referents = if self.strong_only { Referents::LeftOut } else { Referents::AsAll };
-        let heap = fathom_heap::read(path, referents, fathom_capture::memory_left())?;
-        let kept = Kept::of(&heap);
-        Ok((heap, kept))
+        Ok(fathom_heap::read_telling(path, referents, fathom_capture::memory_left(), bar.progress())?)
     }
 
     fn one(&self, path: &Path) -> Result<()> {
@@ -158,7 +158,17 @@ impl Args {
         if let Some(folder) = &self.tables {
             tables::make(folder)?;
         }
-        let (heap, kept) = self.read(path)?;
+        let bar = Bar::of(path);
+        let heap = self.read(path, &bar)?;
+        let about = About::of(&heap, path, !self.strong_only);
+        let object = self.class.is_some() || self.object.is_some() || self.paths.is_some();
+        if !object && self.tables.is_none() && self.sql.is_none() && self.html.is_none() {
+            let screen = Screen::of_heap(&heap, about, self.top);
+            bar.clear();
+            return self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top));
+        }
+        let kept = Kept::of(&heap);
+        bar.clear();
         if self.tables.is_some() || self.sql.is_some() {
             return self.as_tables(&heap, &kept);
         }
@@ -177,12 +187,10 @@ impl Args {
             let report = WaysReport::of(&heap, &kept, &Paths::of(&heap, &kept), node, self.top);
             return self.show(&report, fathom_render::heap::ways);
         }
-        let about = About::of(&heap, path, !self.strong_only);
-        if let Some(to) = &self.html {
-            return page::write(&Picture::of(&heap, &kept, about), to);
+        match &self.html {
+            Some(to) => page::write(&Picture::of(&heap, &kept, about), to),
+            None => Ok(()),
         }
-        let screen = Screen::of(&heap, &kept, about, self.top);
-        self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top))
     }
 
     /// The tables, into a folder where one is named, and the answer of a query.
@@ -208,7 +216,13 @@ impl Args {
             bail!("--class, --object, --paths, --tables, --sql and --html are about one dump");
         }
         // One after the other: only what is compared stays.
-        let summary = |path| self.read(path).map(|(heap, kept)| Summary::of(&heap, &kept));
+        let summary = |path| -> Result<Summary> {
+            let bar = Bar::of(path);
+            let heap = self.read(path, &bar)?;
+            let kept = Kept::of(&heap);
+            bar.clear();
+            Ok(Summary::of(&heap, &kept))
+        };
         let growth = Growth::between(&summary(before)?, &summary(after)?, self.top);
         self.show(&growth, fathom_render::heap::growth)
     }

@@ -6,9 +6,11 @@
 use std::ops::Range;
 
 use super::{Build, Referents};
+use crate::bits::Bits;
 use crate::cursor::{Cursor, ids};
 use crate::kinds::BLOCK;
 use crate::numbers::NONE;
+use crate::progress::{EVERY, Phase};
 use crate::records::{ClassPart, class_body, tag};
 use crate::references::Rows;
 
@@ -20,6 +22,10 @@ const FEWEST_AT_ONCE: u32 = 1 << 14;
 /// What a range of objects refers to.
 struct Connected {
     rows: Rows,
+    /// Objects that something refers to.
+    one: Bits,
+    /// Those of them that more than one reference leads to.
+    many: Bits,
     dangling: u64,
     without_class: u64,
 }
@@ -34,8 +40,8 @@ struct Shape {
 }
 
 impl Build<'_> {
-    /// What every object refers to.
-    pub(super) fn connect(&mut self, referents: Referents) -> Rows {
+    /// What every object refers to, and to which of them one reference alone leads.
+    pub(super) fn connect(&mut self, referents: Referents) -> (Rows, Bits) {
         let nodes = self.scan.kinds.objects() as u32;
         let shapes = self.shapes(referents);
         let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE) as u32;
@@ -55,7 +61,17 @@ impl Build<'_> {
             begun.into_iter().map(join).collect()
         });
         let mut rows: Option<Rows> = None;
+        let none = || Bits::none(self.storage, nodes as usize);
+        let (mut alone, mut many) = (none(), none());
+        // What its instances refer to, and what holds itself.
+        for kind in self.scan.kinds.table().iter().filter(|kind| kind.class_object != NONE) {
+            many.add(kind.class_object);
+        }
+        self.held.iter().for_each(|held| many.add(*held));
         for part in parts {
+            many.add_common(&alone, &part.one);
+            many.add_all(&part.many);
+            alone.add_all(&part.one);
             self.damage.dangling_references += part.dangling;
             self.damage.without_class += part.without_class;
             match &mut rows {
@@ -63,7 +79,8 @@ impl Build<'_> {
                 None => rows = Some(part.rows),
             }
         }
-        rows.unwrap_or_else(|| Rows::new(self.storage, 0))
+        alone.take_out(&many);
+        (rows.unwrap_or_else(|| Rows::new(self.storage, 0)), alone)
     }
 
     /// Of each class that has instances, where their references are. No further than the longest of
@@ -101,8 +118,14 @@ impl Build<'_> {
 
     fn connect_range(&self, nodes: Range<u32>, shapes: &[Shape]) -> Connected {
         let mut rows = Rows::new(self.storage, nodes.len());
+        let none = || Bits::none(self.storage, self.scan.kinds.objects());
+        let (mut one, mut many) = (none(), none());
+        let mut refer = |to| if one.has(to) { many.add(to) } else { one.add(to) };
         let (mut dangling, mut without_class) = (0, 0);
         for (node, place) in self.scan.kinds.places(nodes.start).take(nodes.len()) {
+            if nodes.start == 0 && node.is_multiple_of(EVERY) {
+                self.scan.progress.at(Phase::Connect, f64::from(node) / nodes.len() as f64);
+            }
             let kind = self.scan.kinds.of(node);
             rows.begin(node, kind.refers);
             without_class += u64::from(kind.tag == tag::INSTANCE && !shapes[kind.class as usize].known);
@@ -113,13 +136,21 @@ impl Build<'_> {
             self.each_reference(place, kind.tag, &shapes[kind.class as usize], &mut |address| match self
                 .find(address)
             {
-                Some(to) => rows.add(&mut last, to),
+                Some(to) => {
+                    if rows.add(&mut last, to) {
+                        refer(to);
+                    }
+                }
                 None => dangling += u64::from(address != 0),
             });
-            self.extra.get(&node).into_iter().flatten().for_each(|to| rows.add(&mut last, *to));
+            for to in self.extra.get(&node).into_iter().flatten() {
+                if rows.add(&mut last, *to) {
+                    refer(*to);
+                }
+            }
             rows.end();
         }
-        Connected { rows, dangling, without_class }
+        Connected { rows, one, many, dangling, without_class }
     }
 
     /// Calls back for every reference of an object.

@@ -8,6 +8,7 @@ use crate::column::Storage;
 use crate::heap::Frame;
 use crate::kinds::{Kind, Kinds};
 use crate::numbers::{MOST_OBJECTS, NONE};
+use crate::progress::{EVERY, Phase, Progress};
 use crate::records::{ClassKey, RootRecord, SubRecord, Visit, tag};
 use crate::text::Texts;
 
@@ -31,12 +32,13 @@ pub(super) struct Scan<'a> {
     pub(super) too_many_kinds: bool,
     pub(super) too_many_objects: bool,
     data: &'a [u8],
+    pub(super) progress: Progress,
     /// The class that was met last.
     last_class: (u64, u32),
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(storage: Storage, data: &'a [u8], most: usize) -> Self {
+    pub(super) fn new(storage: Storage, data: &'a [u8], most: usize, progress: Progress) -> Self {
         Self {
             texts: Texts::default(),
             addresses: Addresses::new(storage, most),
@@ -53,6 +55,7 @@ impl<'a> Scan<'a> {
             too_many_kinds: false,
             too_many_objects: false,
             data,
+            progress,
             last_class: (0, 0),
         }
     }
@@ -90,6 +93,9 @@ impl Visit for Scan<'_> {
 
     fn object(&mut self, id: u64, class: ClassKey, record: SubRecord) {
         let number = self.kinds.objects() as u32;
+        if number.is_multiple_of(EVERY) {
+            self.progress.at(Phase::Scan, record.at as f64 / self.data.len() as f64);
+        }
         if number >= MOST_OBJECTS || self.too_many_kinds {
             self.too_many_objects |= number >= MOST_OBJECTS;
             return;

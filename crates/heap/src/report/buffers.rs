@@ -28,7 +28,7 @@ pub struct Buffers {
 }
 
 /// Direct buffers of a heap, with the first `top` of those who keep them.
-pub fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Buffers {
+pub fn buffers(heap: &Heap, kept: &Kept, paths: &Paths<'_>, top: usize) -> Buffers {
     let is_direct = |class| heap.classes.is_a(class, "java.nio.DirectByteBuffer");
     let direct: Vec<bool> = heap.kinds.table().iter().map(|kind| is_direct(kind.class)).collect();
     let mut found = Buffers::default();
@@ -62,8 +62,8 @@ pub fn buffers(heap: &Heap, kept: &Kept, paths: &Paths, top: usize) -> Buffers {
 
 /// Who keeps an object: the last static field on its way, or the last object of the application's,
 /// or its thread, or its root.
-fn owner(heap: &Heap, kept: &Kept, paths: &Paths, number: u32) -> String {
-    let nodes: Vec<u32> = paths.to(kept, number).into_iter().map(|number| kept.node(number)).collect();
+fn owner(heap: &Heap, kept: &Kept, paths: &Paths<'_>, number: u32) -> String {
+    let nodes: Vec<u32> = paths.to(number).into_iter().map(|number| kept.node(number)).collect();
     for pair in nodes.windows(2).rev() {
         if heap.tag(pair[0]) == tag::CLASS
             && let crate::Edge::Static { class, name } = heap.edge(pair[0], pair[1])

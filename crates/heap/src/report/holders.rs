@@ -125,7 +125,7 @@ struct Set {
 struct Search<'a> {
     heap: &'a Heap,
     kept: &'a Kept,
-    paths: &'a Paths,
+    paths: &'a Paths<'a>,
     /// A number for each name of a class.
     names: FxHashMap<&'a str, u64>,
     least: u64,
@@ -134,7 +134,7 @@ struct Search<'a> {
 
 impl Holders {
     /// Of a heap.
-    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths) -> Self {
+    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths<'_>) -> Self {
         let least = (kept.reachable_bytes() as f64 * TOLD_SHARE) as u64;
         let names =
             heap.classes.iter().map(|(number, class)| (class.name.as_str(), u64::from(number) + 1)).collect();
@@ -308,7 +308,7 @@ impl Search<'_> {
             named = kept.dominator(named);
             up += 1;
         }
-        let way_numbers = self.paths.to(kept, named);
+        let way_numbers = self.paths.to(named);
         let nodes: Vec<u32> = way_numbers.iter().map(|number| kept.node(*number)).collect();
         let statics = nodes.iter().rposition(|node| heap.tag(*node) == tag::CLASS);
         let field = statics.and_then(|at| match heap.edge(nodes[at], *nodes.get(at + 1)?) {
@@ -352,7 +352,7 @@ impl Search<'_> {
             static_field: field.map(|(_, name)| name),
             loader,
             threads,
-            way: self.paths.way(heap, kept, named),
+            way: self.paths.way(named),
             bound,
             suspicion,
         });

@@ -211,7 +211,7 @@ fn value(heap: &Heap, node: u32) -> Option<String> {
 
 impl WaysReport {
     /// To an object, at most `top`.
-    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths, node: u32, top: usize) -> Self {
+    pub fn of(heap: &Heap, kept: &Kept, paths: &Paths<'_>, node: u32, top: usize) -> Self {
         let mut report = Self {
             schema: "fathom.heap-paths/1",
             object: Brief::of(heap, kept, node),
@@ -219,8 +219,8 @@ impl WaysReport {
             referrers: 0,
         };
         let Some(number) = kept.number(node) else { return report };
-        report.ways.push(paths.way(heap, kept, number));
-        let first = paths.to(kept, number);
+        report.ways.push(paths.way(number));
+        let first = paths.to(number);
         let before = first.len().checked_sub(2).map_or(NONE, |at| first[at]);
         let mut others = Vec::new();
         for from in kept.numbers() {
@@ -235,13 +235,13 @@ impl WaysReport {
         }
         let mut ways: Vec<(usize, u32)> = others
             .into_iter()
-            .map(|from| (paths.to(kept, from), from))
+            .map(|from| (paths.to(from), from))
             .filter(|(way, _)| !way.contains(&number))
             .map(|(way, from)| (way.len(), from))
             .collect();
         ways.sort_unstable();
         for (_, from) in ways.into_iter().take(top.saturating_sub(1)) {
-            let mut way = paths.way(heap, kept, from);
+            let mut way = paths.way(from);
             let step = crate::paths::Step {
                 address: heap.address(node),
                 class: heap.as_class(node).unwrap_or_else(|| heap.class(node)).name.clone(),

@@ -18,6 +18,7 @@ use crate::kept::{Kept, Sum, Totals};
 use crate::layout::Layout;
 use crate::numbers::NONE;
 use crate::paths::Paths;
+use crate::progress::Phase;
 use crate::records::{Damage, RootKind};
 
 /// What a dump is.
@@ -140,21 +141,42 @@ impl Size {
 }
 
 impl Screen {
+    /// Of a heap of which nothing is known yet; `top` rows of each table.
+    pub fn of_heap(heap: &Heap, about: About, top: usize) -> Self {
+        // Along with the sizes in the dominator tree, what does not need them.
+        let (kept, waste) = Kept::along_with(heap, |reached| waste(heap, |node| reached.has(node)));
+        let paths = Paths::of(heap, &kept);
+        Self::put_together(heap, &kept, &paths, Some(waste), about, top)
+    }
+
     /// Of a heap; `top` rows of each table.
     pub fn of(heap: &Heap, kept: &Kept, about: About, top: usize) -> Self {
         Self::with_paths(heap, kept, about, top).0
     }
 
     /// The same, with the paths that were looked for on the way.
-    pub fn with_paths(heap: &Heap, kept: &Kept, about: About, top: usize) -> (Self, Paths) {
+    pub fn with_paths<'a>(heap: &'a Heap, kept: &'a Kept, about: About, top: usize) -> (Self, Paths<'a>) {
+        let paths = Paths::of(heap, kept);
+        (Self::put_together(heap, kept, &paths, None, about, top), paths)
+    }
+
+    fn put_together(
+        heap: &Heap,
+        kept: &Kept,
+        paths: &Paths<'_>,
+        known: Option<Waste>,
+        about: About,
+        top: usize,
+    ) -> Self {
         // What goes over all objects, side by side.
-        let (totals, waste, (holders, references, buffers, paths)) = std::thread::scope(|scope| {
+        let (totals, waste, (holders, references, buffers)) = std::thread::scope(|scope| {
             let totals = scope.spawn(|| Totals::of(heap, kept));
-            let waste = scope.spawn(|| waste(heap, kept));
-            let paths = Paths::of(heap, kept);
-            let holders = Holders::of(heap, kept, &paths);
-            let (references, buffers) = (references(heap, kept, top), buffers(heap, kept, &paths, top));
-            (joined(totals), joined(waste), (holders, references, buffers, paths))
+            let look = || waste(heap, |node| kept.number(node).is_some());
+            let waste = scope.spawn(move || known.unwrap_or_else(look));
+            let holders = Holders::of(heap, kept, paths);
+            heap.progress.at(Phase::Screen, 0.8);
+            let (references, buffers) = (references(heap, kept, top), buffers(heap, kept, paths, top));
+            (joined(totals), joined(waste), (holders, references, buffers))
         });
         let named = |groups: Vec<(String, Sum)>| {
             let groups = groups.into_iter().filter(|(_, sum)| sum.objects > 0).take(top);
@@ -162,7 +184,7 @@ impl Screen {
         };
         let loaders =
             totals.loaders.into_iter().map(|(loader, sum)| (loader_name(heap, loader), sum)).collect();
-        let screen = Self {
+        Self {
             schema: "fathom.heap/1",
             about,
             size: Size::of(heap, kept),
@@ -175,8 +197,7 @@ impl Screen {
             references,
             buffers,
             roots: roots(heap),
-        };
-        (screen, paths)
+        }
     }
 }
 

@@ -32,13 +32,13 @@ pub struct WayStep {
 }
 
 /// The ways to some numbers of the dominator tree: all steps, and the last step of each.
-pub(crate) fn ways(heap: &Heap, kept: &Kept, paths: &Paths, to: &[u32]) -> (Vec<WayStep>, Vec<u32>) {
+pub(crate) fn ways(heap: &Heap, kept: &Kept, paths: &Paths<'_>, to: &[u32]) -> (Vec<WayStep>, Vec<u32>) {
     let mut roots: FxHashMap<u32, Vec<RootKind>> = FxHashMap::default();
     for root in &heap.roots {
         roots.entry(root.node).or_default().push(root.kind);
     }
     let mut ways = Ways { heap, kept, roots, steps: Vec::new(), known: FxHashMap::default() };
-    let last = to.iter().map(|number| ways.add(&paths.to(kept, *number))).collect();
+    let last = to.iter().map(|number| ways.add(&paths.to(*number))).collect();
     (ways.steps, last)
 }
 

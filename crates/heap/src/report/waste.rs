@@ -10,7 +10,6 @@ use super::collections::known;
 use crate::bits::Bits;
 use crate::column::Column;
 use crate::heap::{Heap, number};
-use crate::kept::Kept;
 use crate::kinds::Kind;
 use crate::numbers::NONE;
 use crate::records::{tag, width};
@@ -69,14 +68,14 @@ struct Collection {
 }
 
 /// Looked for in all that can be reached.
-pub(crate) fn waste(heap: &Heap, kept: &Kept) -> Waste {
+pub(crate) fn waste(heap: &Heap, is_reached: impl Fn(u32) -> bool) -> Waste {
     let mut waste = Waste::default();
     let string = heap.classes.named("java.lang.String").next().unwrap_or(NONE);
     let looks: Vec<Look> = heap.kinds.table().iter().map(|kind| look(heap, kind, string)).collect();
     let mut arrays = Bits::none(heap.storage, heap.len() as usize);
     for (node, place) in heap.kinds.places(0) {
         let look = &looks[heap.kinds.number(node)];
-        if matches!(look, Look::Nothing) || kept.number(node).is_none() {
+        if matches!(look, Look::Nothing) || !is_reached(node) {
             continue;
         }
         match look {
@@ -172,13 +171,14 @@ fn duplicates(heap: &Heap, arrays: &mut Bits, waste: &mut Waste) {
     let mut words: Column<u64> = Column::with_room(heap.storage, largest as usize);
     for part in 0..=part {
         words.truncate(0);
-        for (node, place) in kinds.places(0) {
-            if arrays.has(node) && parts[kinds.number(node)] == part {
+        kinds.each_place(arrays, |node, place| {
+            let kind = kinds.number(node);
+            if parts[kind] == part {
                 let mut hasher = FxHasher::default();
                 hasher.write(heap.elements_at(node, place));
-                words.push(hasher.finish() << bits | kinds.number(node) as u64);
+                words.push(hasher.finish() << bits | kind as u64);
             }
-        }
+        });
         words.sort_unstable();
         for same in words.chunk_by(|a, b| a == b).filter(|same| same.len() > 1) {
             let kind = &kinds.table()[(same[0] & ((1 << bits) - 1)) as usize];

@@ -4,9 +4,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BooleanBuilder, Float64Builder, Int64Builder, StringBuilder, StringDictionaryBuilder,
-};
+use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder, StringDictionaryBuilder};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -27,8 +25,6 @@ pub enum Kind {
     Int,
     /// Other numbers.
     Real,
-    /// Yes or no.
-    Flag,
     /// Texts of which there are few different ones.
     Name,
     /// Texts.
@@ -38,7 +34,6 @@ pub enum Kind {
 enum Column {
     Int(Int64Builder),
     Real(Float64Builder),
-    Flag(BooleanBuilder),
     Name(StringDictionaryBuilder<Int32Type>),
     Text(StringBuilder),
 }
@@ -48,7 +43,6 @@ enum Column {
 pub enum Cell<'a> {
     Int(i64),
     Real(f64),
-    Flag(bool),
     Text(&'a str),
     Null,
 }
@@ -88,7 +82,6 @@ impl Rows {
             let kind = match kind {
                 Kind::Int => DataType::Int64,
                 Kind::Real => DataType::Float64,
-                Kind::Flag => DataType::Boolean,
                 Kind::Name => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
                 Kind::Text => DataType::Utf8,
             };
@@ -106,7 +99,6 @@ impl Rows {
         let column = |(_, kind): &(&str, Kind)| match kind {
             Kind::Int => Column::Int(Int64Builder::new()),
             Kind::Real => Column::Real(Float64Builder::new()),
-            Kind::Flag => Column::Flag(BooleanBuilder::new()),
             Kind::Name => Column::Name(StringDictionaryBuilder::new()),
             Kind::Text => Column::Text(StringBuilder::new()),
         };
@@ -128,8 +120,6 @@ impl Rows {
                 (Column::Int(column), _) => column.append_null(),
                 (Column::Real(column), Cell::Real(value)) => column.append_value(*value),
                 (Column::Real(column), _) => column.append_null(),
-                (Column::Flag(column), Cell::Flag(value)) => column.append_value(*value),
-                (Column::Flag(column), _) => column.append_null(),
                 (Column::Name(column), Cell::Text(value)) => {
                     column.append(value).map_err(io::Error::other)?;
                 }
@@ -148,7 +138,6 @@ impl Rows {
             match column {
                 Column::Int(column) => Arc::new(column.finish()),
                 Column::Real(column) => Arc::new(column.finish()),
-                Column::Flag(column) => Arc::new(column.finish()),
                 Column::Name(column) => Arc::new(column.finish()),
                 Column::Text(column) => Arc::new(column.finish()),
             }

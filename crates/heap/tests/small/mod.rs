@@ -172,6 +172,35 @@ pub fn kind(kind: u64) -> u64 {
     0x2000 + 0x100 * kind
 }
 
+/// A dump of so many classes of the boot loader, of which all but the last are listed as roots. The
+/// last has an instance, which is a root where it is to be held.
+pub fn listed(classes: u64, held: bool) -> Vec<u8> {
+    let names: Vec<String> = (0..classes).map(|class| format!("k/L{class}")).collect();
+    let mut out = Writer(b"JAVA PROFILE 1.0.2\0".to_vec(), 8);
+    out.u32(8).0.extend(1_700_000_000_000_u64.to_be_bytes());
+    for (at, name) in (0..).zip(&names) {
+        out.record(0x01, &[&(0x100_u64 + at).to_be_bytes()[..], name.as_bytes()].concat());
+    }
+    let mut heap = Writer(Vec::new(), 8);
+    for class in 0..classes {
+        let mut body = Writer(Vec::new(), 8);
+        body.u32(class as u32).id(kind(class)).u32(0).id(0x100 + class);
+        out.record(0x02, &body.0);
+        heap.class(kind(class), 0, &[], &[]);
+    }
+    let instance = 0x10_0000;
+    heap.instance(instance, kind(classes - 1), &[]);
+    for class in 0..classes - 1 {
+        heap.u8(0x05).id(kind(class));
+    }
+    if held {
+        heap.u8(0x01).id(instance).id(0);
+    }
+    out.record(0x1c, &heap.0);
+    out.record(0x2c, &[]);
+    out.0
+}
+
 /// The same with something at the end of the classes' names.
 pub fn graph_of(suffix: &str, objects: &[(u64, [Option<u64>; 3])], roots: &[u64]) -> Vec<u8> {
     let class = kind;

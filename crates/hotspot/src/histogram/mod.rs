@@ -35,8 +35,8 @@ use crate::{Error, Result, Vm};
 const WHOLE: u64 = 1 << 30;
 /// The fewest bytes that are read of a larger one.
 const SAMPLED: u64 = 768 << 20;
-/// More of it is read for so long: with what comes before and behind, less than two seconds.
-const TIME: Duration = Duration::from_millis(1500);
+/// More of it is read for so long: with what comes before and behind, two seconds.
+const TIME: Duration = Duration::from_millis(1800);
 /// Threads that read: more would take CPUs from the program that is looked at.
 const AT_ONCE: usize = 2;
 /// The unit of sampling where a space is not made of regions.

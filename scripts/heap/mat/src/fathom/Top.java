@@ -62,7 +62,10 @@ public class Top implements IApplication {
       for (long[] object : sorted) {
         int id = (int) object[0];
         String name = snapshot.getClassOf(id).getName();
-        out.printf("%#x %d %d %s%n", snapshot.mapIdToAddress(id), object[1], snapshot.getHeapSize(id), name);
+        int by = snapshot.getImmediateDominatorId(id);
+        long dominator = by < 0 ? 0 : snapshot.mapIdToAddress(by);
+        out.printf(
+            "%#x %d %d %#x %s%n", snapshot.mapIdToAddress(id), object[1], snapshot.getHeapSize(id), dominator, name);
       }
     }
     SnapshotFactory.dispose(snapshot);
