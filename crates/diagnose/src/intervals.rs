@@ -7,6 +7,7 @@
 use fathom_recording::Count;
 
 use crate::Window;
+use crate::near::Near;
 
 /// A set of points in time, as intervals `[from, to)` in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,6 +109,18 @@ impl Intervals {
     /// Its parts between two timestamps. Looks at no interval that lies outside.
     pub fn within(&self, from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
         let first = self.0.partition_point(|range| range.1 <= from);
+        let near = self.0[first..].iter().take_while(move |range| range.0 < to);
+        near.map(move |(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b)
+    }
+
+    /// The same for one who asks again and again, mostly for later ones.
+    pub(crate) fn within_near(
+        &self,
+        near: &mut Near,
+        from: i64,
+        to: i64,
+    ) -> impl Iterator<Item = (i64, i64)> + '_ {
+        let first = near.first(&self.0, |range| range.1 <= from);
         let near = self.0[first..].iter().take_while(move |range| range.0 < to);
         near.map(move |(a, b)| ((*a).max(from), (*b).min(to))).filter(|(a, b)| a < b)
     }

@@ -27,6 +27,7 @@ mod live_set;
 mod marks;
 mod merge;
 pub mod metrics;
+mod near;
 pub mod operations;
 mod own_code;
 mod pipeline;

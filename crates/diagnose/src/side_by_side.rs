@@ -4,6 +4,7 @@
 //! what lies between two of the one is passed at once in the other.
 
 use crate::intervals::Intervals;
+use crate::near::passed;
 
 /// Those of a row that touch some intervals, each with its place in the row and its parts that lie
 /// in them. The row is in order of its beginnings; `ends_in_order`: in that of its ends, too.
@@ -41,32 +42,11 @@ pub(crate) fn touching<'r, T>(
     }
 }
 
-/// How many of a row lie before the first that `is_before` does not hold of; of the first of all,
-/// it does. Looks near the beginning first.
-fn passed<T>(row: &[T], is_before: impl Fn(&T) -> bool) -> usize {
-    let mut reach = 1;
-    while row.get(reach).is_some_and(&is_before) {
-        reach *= 2;
-    }
-    let known = reach / 2;
-    known + row[known..row.len().min(reach)].partition_point(is_before)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn what_lies_before_is_passed_whatever_its_length() {
-        for length in 1..70 {
-            let row: Vec<usize> = (0..length).collect();
-            for end in 1..=length {
-                assert_eq!(passed(&row, |n| *n < end), end, "of {length}");
-            }
-        }
-    }
 
     fn some() -> impl Strategy<Value = Vec<(i64, i64)>> {
         prop::collection::vec((0_i64..300, 0_i64..40).prop_map(|(from, len)| (from, from + len)), 0..30)

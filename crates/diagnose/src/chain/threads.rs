@@ -5,6 +5,7 @@ use fathom_recording::{Recording, Span, ThreadId};
 
 use super::Chains;
 use crate::intervals::Intervals;
+use crate::near::Near;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
 use crate::waits::{Category, record};
@@ -54,6 +55,27 @@ impl<'a> Chains<'a> {
         }
         let off = &off[off.partition_point(|span| span.t1_ns() <= *from)..];
         touching(off, in_order, ends, intervals, each);
+    }
+
+    /// Those of them that begin in an interval, kind by kind; `near` is for one who asks again and
+    /// again of the same thread, mostly for later ones.
+    pub(crate) fn off_begun(
+        &self,
+        thread: ThreadId,
+        (from, to): (i64, i64),
+        near: &mut Vec<Near>,
+        mut each: impl FnMut(&Span<'a>),
+    ) {
+        let off = self.intervals.off(thread);
+        let kinds = self.intervals.waits_by_kind(thread).map(|(_, row, _)| row).filter(|_| off.is_empty());
+        for (n, row) in std::iter::once(off).chain(kinds).enumerate() {
+            if near.len() <= n {
+                near.push(Near::default());
+            }
+            let first = near[n].first(row, |span| span.t0_ns() < from);
+            let begun = row[first..].iter().take_while(|span| span.t0_ns() < to);
+            begun.filter(|span| span.t0_ns() < span.t1_ns()).for_each(&mut each);
+        }
     }
 
     /// Records of some kinds that show what a thread waited for in some intervals, kind by kind.

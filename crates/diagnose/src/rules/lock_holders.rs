@@ -13,7 +13,7 @@ mod permits;
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::kind;
-use fathom_recording::{Recording, StackId, StrId, ThreadId};
+use fathom_recording::{Recording, Span, StackId, StrId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::handed_over::let_go_ns;
@@ -21,28 +21,38 @@ use super::lock_identity::Lock;
 use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
+use crate::near::Near;
 use crate::waits::place::{NO_PLACE, Seen, java_method, place, seen_within};
 
 /// From a timestamp on, somebody holds a lock, or somebody queues for it, or it is let go.
-#[derive(Default)]
 struct Event<'a> {
     at_ns: i64,
     holder: Option<ThreadId>,
     waiter: Option<ThreadId>,
     let_go: bool,
-    /// The method in which the holder took it, where that is known: it is seen on its stacks until
-    /// it lets go.
-    place: Option<&'a str>,
+    /// The wait at whose end the holder got it.
+    got: Option<Span<'a>>,
 }
 
-/// Who held it from a timestamp on, and the method in which it was taken.
-type Held<'a> = (ThreadId, i64, Option<&'a str>);
+/// Who held it from a timestamp on, and the wait at whose end it was taken.
+type Held<'a> = (ThreadId, i64, Option<Span<'a>>);
+
+/// The method in which a lock was taken at the end of a wait: its holder is seen there until it
+/// lets go. A monitor is held no longer than the method that enters it is on the stack, or the one
+/// that enters it again after `wait`.
+fn taken_in<'a>(recording: &'a Recording, wait: &Span<'a>) -> Option<&'a str> {
+    let waits = |name: &str| name.starts_with("java.lang.Object.wait");
+    match wait.kind() {
+        kind::LOCK_MONITOR => java_method(recording, wait.stack(), waits),
+        _ => Some(place(recording, wait.stack(), &[])).filter(|place| *place != NO_PLACE),
+    }
+}
 
 /// Who held a lock while somebody waited, as far as the waits show it: the owner at the beginning
 /// of each wait, and the thread that waited from its end on.
 pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Intervals)> {
     let chains = waits.case.chains();
-    let mut events: FxHashMap<Option<StrId>, Vec<Event<'_>>> = FxHashMap::default();
+    let mut events: FxHashMap<Option<StrId>, [Vec<Event<'_>>; 2]> = FxHashMap::default();
     let mut wanted: FxHashMap<Option<StrId>, Vec<(i64, i64)>> = FxHashMap::default();
     // A flight recording names who had it last before the waiter got it. That thread may have
     // waited itself when the wait began: who waits for a lock does not hold it.
@@ -52,60 +62,64 @@ pub(crate) fn holders(lock: &Lock, waits: &Waits<'_, '_>) -> Vec<(ThreadId, Inte
             waiting.entry(thread).or_default().push((span.t0_ns(), span.t1_ns()));
         }
     }
-    let waiting: FxHashMap<ThreadId, Intervals> =
-        waiting.into_iter().map(|(thread, list)| (thread, Intervals::of(list))).collect();
-    let waits_itself = |owner: &ThreadId, at_ns: i64| {
-        waiting.get(owner).is_some_and(|own| own.length_within_ns(at_ns, at_ns.saturating_add(1)) > 0)
+    let mut waiting: FxHashMap<ThreadId, (Intervals, Near)> = (waiting.into_iter())
+        .map(|(thread, list)| (thread, (Intervals::of(list), Near::default())))
+        .collect();
+    let mut waits_itself = |owner: &ThreadId, at_ns: i64| {
+        let own = waiting.get_mut(owner);
+        own.is_some_and(|(own, near)| own.within_near(near, at_ns, at_ns.saturating_add(1)).next().is_some())
     };
+    let is_exclusive = lock.is_exclusive();
     for span in lock.spans(waits) {
         // One lock moves; of several each address is one.
         let address = fathom_recording::vocabulary::label::ADDRESS;
         let object = if lock.several { span.label_id(address) } else { None };
         wanted.entry(object).or_default().push((span.t0_ns(), span.t1_ns()));
-        let list = events.entry(object).or_default();
+        // Two lists, each nearly in order, are put in order in one go.
+        let [begun, ended] = events.entry(object).or_default();
         let owner = chains.owner(&span).filter(|owner| Some(*owner) != span.thread());
         let owner = owner.filter(|owner| !waits_itself(owner, span.t0_ns()));
-        list.push(Event { at_ns: span.t0_ns(), holder: owner, waiter: span.thread(), ..Event::default() });
-        let let_go = let_go_ns(chains, &span).filter(|_| lock.is_exclusive() && !lock.several);
-        list.extend(let_go.map(|at_ns| Event { at_ns, let_go: true, ..Event::default() }));
+        let waiter = span.thread();
+        begun.push(Event { at_ns: span.t0_ns(), holder: owner, waiter, let_go: false, got: None });
+        let let_go = let_go_ns(chains, &span).filter(|_| is_exclusive && !lock.several);
+        let let_go = let_go.map(|at_ns| Event { at_ns, holder: None, waiter: None, let_go: true, got: None });
+        ended.extend(let_go);
         let is_cut = span.label(fathom_recording::vocabulary::label::CUT).is_some();
-        let got = span.thread().filter(|_| lock.is_exclusive() && !is_cut);
-        list.extend(got.map(|thread| {
-            let recording = waits.case.recording;
-            // A monitor is held no longer than the method that enters it is on the stack, or the
-            // one that enters it again after `wait`.
-            let waits = |name: &str| name.starts_with("java.lang.Object.wait");
-            let place = match span.kind() {
-                kind::LOCK_MONITOR => java_method(recording, span.stack(), waits),
-                _ => Some(place(recording, span.stack(), &[])).filter(|place| *place != NO_PLACE),
-            };
-            Event { at_ns: span.t1_ns(), holder: Some(thread), place, ..Event::default() }
+        let got = span.thread().filter(|_| is_exclusive && !is_cut);
+        ended.extend(got.map(|thread| Event {
+            at_ns: span.t1_ns(),
+            holder: Some(thread),
+            waiter: None,
+            let_go: false,
+            got: Some(span),
         }));
     }
     let mut held: BTreeMap<ThreadId, Vec<(i64, i64)>> = BTreeMap::new();
     let mut releases = Releases::new(waits.case.recording, chains, lock.is_monitor(waits));
-    for (object, mut list) in events {
+    for (object, [mut list, ended]) in events {
+        list.extend(ended);
         list.sort_by_key(|event| (event.at_ns, !event.let_go, event.holder, event.waiter));
         let wanted = Intervals::of(wanted.remove(&object).unwrap_or_default());
+        let mut near = Near::default();
         let mut now: Option<Held<'_>> = None;
         let end = wanted.ranges().last().map_or(0, |s| s.1);
-        let last = Event { at_ns: end, ..Event::default() };
-        for Event { at_ns, holder, waiter, let_go, place } in list.into_iter().chain([last]) {
+        let last = Event { at_ns: end, holder: None, waiter: None, let_go: false, got: None };
+        for Event { at_ns, holder, waiter, let_go, got } in list.into_iter().chain([last]) {
             let queues_again = now.is_some_and(|(thread, ..)| waiter == Some(thread));
             let changes = holder.is_some_and(|holder| now.is_none_or(|(thread, ..)| thread != holder));
             if !(queues_again || changes || let_go || at_ns == end) {
                 continue;
             }
-            if let Some((thread, from, place)) = now.take() {
+            if let Some((thread, from, got)) = now.take() {
                 let until = chains.idle_after(thread, from, at_ns).unwrap_or(at_ns);
-                let until = match place {
+                let until = match got.and_then(|wait| taken_in(waits.case.recording, &wait)) {
                     Some(place) => releases.first(thread, place, from, until),
                     None if releases.is_virtual(thread) => from,
                     None => until,
                 };
-                held.entry(thread).or_default().extend(wanted.within(from, until));
+                held.entry(thread).or_default().extend(wanted.within_near(&mut near, from, until));
             }
-            now = holder.map(|holder| (holder, at_ns, place));
+            now = holder.map(|holder| (holder, at_ns, got));
         }
     }
     let permits = permits::holders(lock, waits);
@@ -150,6 +164,8 @@ struct Releases<'c, 'a> {
     chains: &'c Chains<'a>,
     /// What stacks show of the methods in which the lock is taken.
     places: FxHashMap<&'a str, Place>,
+    /// Where in its waits and samples each thread was looked at last.
+    near: FxHashMap<ThreadId, (Vec<Near>, Near)>,
     /// Threads whose switches were seen: all but the virtual ones, in a live recording.
     watched: FxHashSet<ThreadId>,
     /// Whether it is a monitor: it is let go where it was taken.
@@ -168,7 +184,8 @@ struct Place {
 impl<'c, 'a> Releases<'c, 'a> {
     fn new(recording: &'a Recording, chains: &'c Chains<'a>, is_monitor: bool) -> Self {
         let watched = recording.spans_of(kind::SCHED_WATCHED).filter_map(|span| span.thread()).collect();
-        Self { recording, chains, places: FxHashMap::default(), watched, is_monitor }
+        let (places, near) = (FxHashMap::default(), FxHashMap::default());
+        Self { recording, chains, places, near, watched, is_monitor }
     }
 
     /// Whether what a thread does is known of its waits alone: nobody saw its switches, while
@@ -194,13 +211,12 @@ impl<'c, 'a> Releases<'c, 'a> {
                 Seen::Unknown => {}
             }
         };
-        self.chains.off_within(thread, &Intervals::of([(from, until)]), |_, span, _| {
-            if span.t0_ns() >= from {
-                look(span.t0_ns(), span.t1_ns(), span.stack());
-            }
+        let (waits, sampled) = self.near.entry(thread).or_default();
+        self.chains.off_begun(thread, (from, until), waits, |span| {
+            look(span.t0_ns(), span.t1_ns(), span.stack());
         });
         let samples = self.chains.samples(thread);
-        let first = samples.partition_point(|sample| sample.t_ns < from);
+        let first = sampled.first(samples, |sample| sample.t_ns < from);
         let during = samples[first..].iter().take_while(|sample| sample.t_ns < until);
         during.for_each(|sample| look(sample.t_ns, sample.t_ns, sample.stack()));
         let until = if is_virtual { until.min(seen_until) } else { until };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::vocabulary::{kind, label, source};
 use fathom_recording::{ProcessId, Recording, Source, Span, ThreadId};
+use rustc_hash::FxHashSet;
 
 use super::gc_case::{cited, marked, summed};
 use crate::facts::{Value, scope, switch_on};
@@ -188,8 +189,9 @@ impl<'c, 'a> Waits<'c, 'a> {
     }
 
     fn who(&self) -> BTreeSet<ThreadId> {
-        let listed = self.slow.iter().filter_map(|w| w.span.thread());
-        listed.chain(self.unlisted.iter().map(|u| u.thread)).collect()
+        // Of millions of waits, a few threads': a set without order first.
+        let listed: FxHashSet<ThreadId> = self.slow.iter().filter_map(|w| w.span.thread()).collect();
+        listed.into_iter().chain(self.unlisted.iter().map(|u| u.thread)).collect()
     }
 
     /// How many of those lived at a time: a service that makes a thread for each request has many,
@@ -254,10 +256,16 @@ impl<'c, 'a> Waits<'c, 'a> {
 
     /// The longest waits as evidence: `what` each was for, whose value is how long it took.
     pub(crate) fn longest(&self, most: usize, what: impl Fn(&Span<'a>) -> Fact) -> Vec<Evidence> {
-        let mut order: Vec<&Wait<'_>> = self.slow.iter().collect();
-        order.sort_by(|a, b| b.ms.total_cmp(&a.ms));
-        let cite = |w: &&Wait<'a>| cited(&w.span, Fact { value: Some(Value::ms(w.ms)), ..what(&w.span) });
-        let mut rows: Vec<Evidence> = order.iter().take(most).map(cite).collect();
+        let mut order: Vec<(usize, &Wait<'_>)> = self.slow.iter().enumerate().collect();
+        let longer =
+            |a: &(usize, &Wait<'_>), b: &(usize, &Wait<'_>)| b.1.ms.total_cmp(&a.1.ms).then(a.0.cmp(&b.0));
+        if most < order.len() {
+            order.select_nth_unstable_by(most, longer);
+            order.truncate(most);
+        }
+        order.sort_unstable_by(longer);
+        let cite = |w: &Wait<'a>| cited(&w.span, Fact { value: Some(Value::ms(w.ms)), ..what(&w.span) });
+        let mut rows: Vec<Evidence> = order.iter().map(|(_, wait)| cite(wait)).collect();
         // Threads that all wait from before the recording until behind it say nothing one by one.
         rows.dedup_by(|a, b| a.text() == b.text());
         rows
