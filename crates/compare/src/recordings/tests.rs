@@ -1,6 +1,6 @@
 //! Recordings made by hand: what differs is known.
 
-use fathom_recording::vocabulary::{count, fact, kind, sample, series};
+use fathom_recording::vocabulary::{count, fact, figure, kind, sample, series};
 use fathom_recording::{
     CountRow, FrameType, Process, ProcessId, Recording, Role, SampleRow, SeriesInfo, SeriesKind, Sink,
     Source, SourceId, SpanRow,
@@ -75,6 +75,31 @@ fn what_was_changed_differs_and_what_was_not_does_not() {
     assert_eq!(report.differing[1].second.as_deref(), Some("-Xmx2g"));
     assert!(report.known_changes.iter().any(|m| m.change.id == "JEP 491" && m.second_has_it));
     assert_eq!(report.frames, None, "nothing was sampled");
+}
+
+/// A client of TLS 1.2 writes handshakes in full alone; its throughput says how many connections
+/// there were.
+#[test]
+fn handshakes_in_full_are_counted_for_each_operation() {
+    let client = |every: i64| {
+        let mut recording = recording("25.0.3+9", "", 40.0, 20, 20);
+        let (process, source) = (ProcessId(0), SourceId(0));
+        for i in 0..32 * 40_i64 {
+            let (t_ns, resumed) = (i * 25_000_000, f64::from(u8::from(i % every != 0)));
+            recording.span(&SpanRow {
+                figures: &[(figure::RESUMED, resumed)],
+                ..SpanRow::new(kind::NET_TLS, "TLSv1.2", (t_ns, t_ns), process, source)
+            });
+        }
+        recording.seal();
+        recording
+    };
+    let report = compare(of(), [client(1), client(40)]);
+    let of = |id: &str| report.measures.iter().find(|m| m.id == format!("calls.tls.{id}")).unwrap();
+    let full = of("full");
+    assert_eq!((full.unit, full.differs), ("1/op", true));
+    assert!((full.first - 1.0).abs() < 0.05 && (full.second - 0.025).abs() < 0.02, "{full:?}");
+    assert!(of("resumed").first == 0.0 && of("resumed").second > 0.9);
 }
 
 #[test]

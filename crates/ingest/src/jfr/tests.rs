@@ -400,6 +400,24 @@ fn what_a_collection_failed_at_is_named_as_its_event_names_it() {
     assert!(none.spans_of(kind::GC_PAUSE).all(|span| span.labels().all(|(key, _)| key != label::FAILURE)));
 }
 
+/// The client made all of its 175 handshakes in full, and the server resumed sessions: of TLS 1.2
+/// the JDK writes only these two.
+#[test]
+fn a_handshake_of_tls_1_2_is_in_full_at_the_client_and_resumed_at_the_server() {
+    let resumed = |name: &str| {
+        let recording = read(&fixture(name));
+        let all = recording.spans_of(kind::NET_TLS);
+        let mut counts: BTreeMap<(String, Option<u8>), usize> = BTreeMap::new();
+        for span in all {
+            let resumed = span.figure(figure::RESUMED).map(|resumed| resumed as u8);
+            *counts.entry((span.name().to_owned(), resumed)).or_default() += 1;
+        }
+        counts.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(resumed("tls-client25"), [(("TLSv1.2".to_owned(), Some(0)), 175)]);
+    assert_eq!(resumed("tls-server25"), [(("TLSv1.2".to_owned(), Some(1)), 952)]);
+}
+
 #[test]
 fn a_recording_of_an_old_format_is_refused_by_its_name() {
     let old = [&b"FLR\0\0\0\0\x09"[..], &[0; 200]].concat();

@@ -196,6 +196,9 @@ pub const IN_KERNEL: &str = "in_kernel";
 pub const QUEUE_NS: &str = "queue_ns";
 /// Of the times that a lock was taken, those for writing.
 pub const LOCKS_WRITTEN: &str = "locks_written";
+/// Whether a TLS handshake resumed a session, 1, or was made in full, 0; left out where that is not
+/// known.
+pub const RESUMED: &str = "resumed";
 /// Status of a response: 200, 503; 0 when the client left before there was one.
 pub const STATUS: &str = "status";
 /// The precision of a timestamp that a person wrote: the unit of its last digit, nanoseconds.

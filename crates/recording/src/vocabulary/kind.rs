@@ -96,7 +96,7 @@ pub const NET_CONNECT: &str = "net.connect";
 /// Event: segments of a connection were retransmitted within the preceding second. Figure
 /// `segments`; label `peer`.
 pub const NET_RETRANSMIT: &str = "net.retransmit";
-/// A TLS handshake. label `peer`; figure `resumed` 1 or 0.
+/// A TLS handshake. `name`: the protocol; label `peer`; figure `resumed`.
 pub const NET_TLS: &str = "net.tls-handshake";
 /// Event: an exception or error was thrown. `name`: its class.
 pub const EXCEPTION: &str = "exception";

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fathom_recording::Recording;
-use fathom_recording::vocabulary::{count, kind, lock};
+use fathom_recording::vocabulary::{count, figure, kind, lock};
 
 use super::operations::Operations;
 use super::{Found, MOST_CALLS, Side, per_operation};
@@ -13,10 +13,9 @@ use super::{Found, MOST_CALLS, Side, per_operation};
 const MOST_LOCKS: usize = 10;
 
 /// Kinds whose number and time are reported, with id and name.
-const ASKED: [(&str, &str, &str); 7] = [
+const ASKED: [(&str, &str, &str); 6] = [
     (kind::NET_CONNECT, "connects", "connections made"),
     (kind::NET_DNS, "dns", "names resolved"),
-    (kind::NET_TLS, "tls", "TLS handshakes"),
     (kind::IO_SOCKET, "socket", "socket reads and writes"),
     (kind::IO_FILE, "file", "file reads and writes"),
     (kind::DISK_REQUEST, "disk", "disk requests"),
@@ -69,6 +68,27 @@ impl Found<'_> {
                 self.number_and_time(kind, &format!("calls.{id}"), name);
             }
         }
+        if self.comparable(kind::NET_TLS) {
+            self.handshakes(operations);
+        }
+    }
+
+    /// TLS handshakes in full, resumed, and those of which it is not known, where there are any.
+    fn handshakes(&mut self, operations: &[Option<Operations>; 2]) {
+        for (id, name, resumed) in [
+            ("calls.tls.full", "TLS handshakes in full", Some(0.0)),
+            ("calls.tls.resumed", "TLS handshakes that resumed a session", Some(1.0)),
+            ("calls.tls.either", "TLS handshakes, in full or resumed", None),
+        ] {
+            let rows = [self.a, self.b].map(|side| side.handshakes(resumed));
+            if rows.iter().flatten().all(|rate| *rate == 0.0) {
+                continue;
+            }
+            match per_operation(operations, [&rows[0], &rows[1]]) {
+                Some([first, second]) => self.add(id, name, "1/op", &first, &second),
+                None => self.add(id, name, "1/s", &rows[0], &rows[1]),
+            }
+        }
     }
 
     /// Whether what only one side recorded did not happen on the other: both were read by the same
@@ -112,6 +132,18 @@ impl Side<'_> {
         let mut all = vec![0.0; self.segments.len()];
         rows.values().for_each(|row| all.iter_mut().zip(row).for_each(|(sum, v)| *sum += v));
         all
+    }
+
+    /// TLS handshakes a second of which it is known, or not known, whether they resumed a session.
+    fn handshakes(&self, resumed: Option<f64>) -> Vec<f64> {
+        let mut row = vec![0.0; self.segments.len()];
+        let such = self.recording.spans_of(kind::NET_TLS);
+        for span in such.filter(|span| span.figure(figure::RESUMED) == resumed) {
+            if let Some(i) = self.at(span.t0_ns()) {
+                row[i] += 1e9 / self.segments[i].length_ns().max(1) as f64;
+            }
+        }
+        row
     }
 
     /// System calls a second by name: what was counted over about a second is spread evenly over

@@ -11,7 +11,11 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "jdk.SocketRead", fields: &["host", "address", "port", "bytesRead"], read: socket },
     Kind { name: "jdk.SocketWrite", fields: &["host", "address", "port", "bytesWritten"], read: socket },
     Kind { name: "jdk.SocketConnect", fields: &["host", "address", "port"], read: connect },
-    Kind { name: "jdk.TLSHandshake", fields: &["peerHost", "peerPort", "protocolVersion"], read: handshake },
+    Kind {
+        name: "jdk.TLSHandshake",
+        fields: &["peerHost", "peerPort", "protocolVersion", "certificateId"],
+        read: handshake,
+    },
 ];
 
 /// The operation, from the last word of the event's name.
@@ -50,10 +54,22 @@ fn connect<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option
 }
 
 /// An event at the end of the handshake: its duration is not recorded.
+///
+/// Up to TLS 1.2 the JDK writes one only where the last message of a handshake comes in: on the
+/// client where it is made in full, on the server where it resumes a session
+/// (`Finished.T12FinishedConsumer` of sun.security.ssl, JDK 11 to 25). A client has the server's
+/// certificate; a server has none but where it asks for its clients'. Of TLS 1.3 both ends write
+/// each, and nothing of it shows which it was.
 fn handshake<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
     let host = reader.text(event.field(0)).unwrap_or_default();
     let peer = format!("{}:{}", &*host, event.integer(1).unwrap_or(0));
     let protocol = reader.text(event.field(2)).unwrap_or_default();
     let name = if protocol.is_empty() { "handshake" } else { &protocol };
-    reader.span(event, kind::NET_TLS, name, &[], &[(label::PEER, &peer)])
+    let older = BEFORE_1_3.contains(&name);
+    let resumed = event.number(3).filter(|_| older).map(|id| f64::from(u8::from(id == 0.0)));
+    let figures = known([(figure::RESUMED, resumed)]);
+    reader.span(event, kind::NET_TLS, name, &figures, &[(label::PEER, &peer)])
 }
+
+/// Protocols of which the JDK writes handshakes at one end only.
+const BEFORE_1_3: [&str; 3] = ["TLSv1.2", "TLSv1.1", "TLSv1"];
