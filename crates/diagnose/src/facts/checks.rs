@@ -111,6 +111,8 @@ super::metrics! {
         "openssl s_client -connect HOST:PORT -reconnect prints \"New\" or \"Reused\" for each connection";
     DEBUG_HANDSHAKES = "check-debug-handshakes",
         "-Djavax.net.debug=ssl:handshake on either side names the session that is resumed, or why none is";
+    COUNT_HANDSHAKES = "check-count-handshakes",
+        "fathom method -p PID 'sun.security.ssl.ServerHello$*Producer::produce' 'sun.security.ssl.CertificateMessage$*CertificateProducer::produce' on the server: certificates sent for each connection, 1 where none resumes a session and 0 where all do";
     NO_CERTIFICATE_FRAMES = "check-no-certificate-frames",
         "fathom record again: frames of sun.security.ssl.CertificateVerify and CertificateMessage are gone (fathom flame)";
     STAGE_WITHOUT_WORK = "check-stage-without-work",

@@ -144,6 +144,7 @@ fn found(rule: &dyn Rule, cpu: &Cpu<'_, '_>, jvm: ProcessId, cost_ms: f64) -> Fi
     ];
     finding.verify = vec![
         checks::OPENSSL_RECONNECT.fact().into(),
+        checks::COUNT_HANDSHAKES.fact().into(),
         checks::DEBUG_HANDSHAKES.fact().into(),
         checks::NO_CERTIFICATE_FRAMES.fact().into(),
     ];

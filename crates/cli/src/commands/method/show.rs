@@ -109,6 +109,7 @@ impl Show {
                 text += &format!("    not counted: {}\n", printable(&not));
             }
         }
+        text += &proportions(report);
         if report.methods.is_empty() {
             text += match report.way {
                 Way::Breakpoint => {
@@ -164,6 +165,29 @@ impl Show {
             }
         }
         text
+    }
+}
+
+/// How often each method is called for a call of the one that is called most: full handshakes for
+/// a connection, queries for a request. Of rates, as not all were counted from the same time on.
+fn proportions(report: &Report) -> String {
+    let rate = |method: &MethodReport| {
+        let seconds = method.watched.min(report.elapsed).as_secs_f64();
+        if seconds > 0.0 { method.calls as f64 / seconds } else { 0.0 }
+    };
+    let counted = |method: &&MethodReport| !method.watched.is_zero() && method.standing != Standing::TooHot;
+    let mut called: Vec<&MethodReport> = report.methods.iter().filter(counted).collect();
+    called.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+    let Some((most, others)) = called.split_first().filter(|(most, _)| most.calls > 0) else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for other in others {
+        text += &format!("    {:.4} calls of {}\n", rate(other) / rate(most), printable(&other.name));
+    }
+    match text.is_empty() {
+        true => text,
+        false => format!("  For each call of {}\n{text}", printable(&most.name)),
     }
 }
 
