@@ -27,10 +27,11 @@ pub fn all() -> Vec<(u64, PathBuf)> {
     found
 }
 
-/// Those of these releases; the missing ones are reported.
+/// Those of these releases, in their order; the missing ones are reported.
 pub fn of(releases: &[u64]) -> Vec<(u64, PathBuf)> {
     let mut found = all();
     found.retain(|(release, _)| releases.contains(release));
+    found.sort_by_key(|(release, _)| releases.iter().position(|asked| asked == release));
     if found.len() < releases.len() {
         let there: Vec<u64> = found.iter().map(|(release, _)| *release).collect();
         fathom_testing::skip(&format!("in part: of the JDKs {releases:?} only {there:?} are here"));
