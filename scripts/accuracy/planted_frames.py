@@ -97,6 +97,7 @@ def main():
         sides = [recorded(options, folder, side) for side in "ab"]
         compare = [options.fathom, "compare", "--json", *(out for out, _ in sides)]
         report = json.loads(subprocess.run([str(word) for word in compare], check=True, stdout=subprocess.PIPE).stdout)
+    # A difference of a frame is an interval.
     frames = report["frames"]
     moved = {row["name"].rsplit(".f", 1)[1]: row for row in frames["moved"] if ".f" in row["name"]}
     planted = changes()
@@ -104,7 +105,7 @@ def main():
     print("| a frame of 1% changes by | of all time | found, of 10 | with the right sign |\n|---|---|---|---|")
     for change in CHANGES:
         of = [(moved[str(i)]["difference"], sign) for i, sign in planted.items() if abs(sign) == change and str(i) in moved]
-        right = sum((difference > 0) == (sign > 0) for difference, sign in of)
+        right = sum((sum(difference) > 0) == (sign > 0) for difference, sign in of)
         print(f"| {change:.0%} | {change / 100:.2%} | {len(of)} | {right} |")
     wrong = [name for name in moved if int(name) not in planted]
     print(f"\nCalled different and not changed: {len(wrong)} of {FRAMES - PLANTED}; other frames called different: {len(frames['moved']) - len(moved)}")
