@@ -116,7 +116,10 @@ pub fn ask_files(
     };
     let mut prelude: Vec<String> = files.iter().map(view).collect();
     prelude.push("CREATE MACRO address(x) AS format('0x{:x}', x)".to_owned());
-    let work = json!({"engine": engine.name(), "prelude": prelude, "sql": sql, "most": most + 1});
+    let none: [(); 0] = [];
+    let work = json!({
+        "engine": engine.name(), "prelude": prelude, "steps": none, "sql": sql, "most": most + 1,
+    });
     let said = drive(python, DRIVER, &work, engine.name(), engine.package())?;
     answer(&said)
         .ok_or_else(|| FleetError::Refused { engine: engine.name(), why: "its answer is not a table".into() })
