@@ -139,6 +139,14 @@ fn package_of(main: &str) -> Option<&str> {
     Some(&main[..dots.next().unwrap_or(first)])
 }
 
+/// Classes that are made at run time, many of one name: parts of their names in the JDK.
+const MADE: [&str; 4] = ["LambdaForm", "$$Lambda", "GeneratedMethodAccessor", "$Proxy"];
+
+/// Whether many methods may have this name, each of a class that was made at run time.
+pub(crate) fn is_made_at_run_time(method: &str) -> bool {
+    MADE.iter().any(|part| method.contains(part))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -86,6 +86,9 @@ super::metrics! {
         "{count} × {handshake} in the slow windows: {value:.1} a second, {baseline:.1} in the baseline";
     /// What most of the running time of a finding is spent on.
     MECHANISM = "mechanism-of-growth", "[{title}; {value} of it|{value} of what grew is spent] {mechanism}";
+    /// Classes that are loaded or made all the time.
+    CLASSES_LOADED = "classes-loaded",
+        "[{title}; ]the JVM loads {value:.0} classes a second instead of {baseline:.0}";
     /// By which methods of libraries one of the application comes to where the time is spent.
     THROUGH = "called-through", "called through {methods}";
     /// Connections that are opened, of an operation or a second.

@@ -15,7 +15,7 @@ super::metrics! {
     SERIALISATION = "mechanism-serialisation", "in Java serialisation";
     XML = "mechanism-xml", "parsing and writing XML";
     COLLISIONS = "mechanism-collisions", "searching buckets of hash maps in which keys collide";
-    LIST_SEARCH = "mechanism-list-search", "searching lists element by element";
+    LIST_SEARCH = "mechanism-list-search", "searching lists, or moving their elements";
     COPY_ON_WRITE = "mechanism-copy-on-write", "copying the arrays of copy-on-write collections";
     SORTING = "mechanism-sorting", "sorting";
     BIG_NUMBERS = "mechanism-big-numbers", "in arithmetic of arbitrary precision";

@@ -219,7 +219,7 @@ impl<'a> Growth<'a> {
             .filter(|_| !key.category.is_running())
             .map(|(_, thread, from_ns, to_ns)| case.chains().of_thread(thread, Window { from_ns, to_ns }));
         if key.category.is_running() {
-            mechanism::add(case.recording, per, [part].into_iter(), &mut finding);
+            mechanism::add(case, per, [part].into_iter(), &mut finding);
         }
         finding
     }

@@ -6,9 +6,14 @@ use fathom_recording::{FrameType, Recording, StackId};
 
 use super::callers::an_operation;
 use super::parts::Part;
-use super::{MOST, Per};
+use super::{MOST, Per, classes};
 use crate::facts::{Metric, Value, growth as facts, mechanisms, remedies};
-use crate::{Evidence, Finding};
+use crate::own_code::is_made_at_run_time;
+use crate::{Case, Evidence, Fact, Finding};
+
+/// Share of what grew that must make classes, or interpret those that were made at run time, for
+/// their number to be reported.
+const WITH_CLASSES: f64 = 0.1;
 
 /// A kind of work: its words, the beginnings of its frames' names, and what helps.
 struct Mechanism {
@@ -189,11 +194,12 @@ impl Mechanism {
 /// Adds to a finding about running time what most of it is spent on, where that is well known.
 /// `parts`: those that it reports.
 pub(super) fn add<'p, 'a: 'p>(
-    recording: &Recording,
+    case: &Case<'_>,
     per: &Per,
     parts: impl Iterator<Item = &'p Part<'a>>,
     finding: &mut Finding,
 ) {
+    let recording = case.recording;
     let mut grew: Vec<(StackId, f64)> = Vec::new();
     for (stack, ms) in parts.flat_map(|part| &part.by_stack) {
         let (slow, base) = an_operation(ms, per);
@@ -205,15 +211,40 @@ pub(super) fn add<'p, 'a: 'p>(
         of_it.map(|(_, by)| by).sum::<f64>() / all.max(f64::MIN_POSITIVE)
     };
     let found = MECHANISMS.iter().map(|mechanism| (mechanism, share(mechanism)));
-    let Some((mechanism, share)) = { found }.find(|(_, share)| *share >= MOST) else { return };
-    let of_it =
-        facts::MECHANISM.is(Value::share(share)).with("mechanism", Value::from(mechanism.words.fact()));
-    finding.title = of_it.clone().with("title", Value::from(&finding.title)).into();
+    if let Some((mechanism, share)) = { found }.find(|(_, share)| *share >= MOST) {
+        let of_it =
+            facts::MECHANISM.is(Value::share(share)).with("mechanism", Value::from(mechanism.words.fact()));
+        put(finding, of_it, "stacks", mechanism.remedy);
+    }
+    // Of classes that are made for each operation, the time lies in part in making them, in part in
+    // running each of them for the first time.
+    let with_classes = grew.iter().filter(|(stack, _)| has_made_class(recording, *stack));
+    if with_classes.map(|(_, by)| by).sum::<f64>() >= WITH_CLASSES * all
+        && let Some(loaded) = classes::loaded_more(case, finding.process_id)
+    {
+        put(finding, loaded, "counters of the JVM", Some(&remedies::LOAD_ONCE));
+    }
+}
+
+/// Puts a fact into the title and the evidence of a finding, and what helps before all else.
+fn put(finding: &mut Finding, fact: Fact, source: &'static str, remedy: Option<&'static Metric>) {
+    finding.title = fact.clone().with("title", Value::from(&finding.title)).into();
     let place = 1.min(finding.evidence.len());
-    finding.evidence.insert(place, Evidence::summed("stacks", of_it));
-    if let Some(remedy) = mechanism.remedy {
+    finding.evidence.insert(place, Evidence::summed(source, fact));
+    if let Some(remedy) =
+        remedy.filter(|remedy| finding.remedies.iter().all(|r| r.change.fact().metric != *remedy))
+    {
         finding.remedies.insert(0, remedy.remedy());
     }
+}
+
+/// Whether a stack makes or loads a class, or interprets one that was made at run time.
+fn has_made_class(recording: &Recording, stack: StackId) -> bool {
+    let makes = |mechanism: &&Mechanism| mechanism.remedy == Some(&remedies::LOAD_ONCE);
+    let innermost = recording.frames_of(stack).next();
+    innermost.is_some_and(|frame| {
+        frame.frame_type() == FrameType::Interpreted && is_made_at_run_time(frame.name())
+    }) || MECHANISMS.iter().filter(makes).any(|mechanism| mechanism.has(recording, stack))
 }
 
 #[cfg(test)]
@@ -241,7 +272,7 @@ mod tests {
         let mut finding = case.finding_by("largest-growth", Layer::Application, jvm, sure, 1_000.0);
         finding.title =
             facts::SHARE_OF.is(Value::share(1.0)).with("method", Value::name("Orders.find")).into();
-        add(&recording, &per, [&part].into_iter(), &mut finding);
+        add(&case, &per, [&part].into_iter(), &mut finding);
         finding
     }
 

@@ -26,6 +26,7 @@ pub(crate) mod busy_stage;
 mod callers;
 mod calls;
 pub(crate) mod carriers;
+mod classes;
 mod credit;
 pub(crate) mod demand;
 mod each;

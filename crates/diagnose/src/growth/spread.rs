@@ -162,7 +162,7 @@ impl<'a> Growth<'a> {
             checks::SAME_FRAMES.fact().into(),
         ];
         finding.windows.clone_from(&case.slow);
-        mechanism::add(case.recording, &self.per, spread.parts.iter().map(|g| &g.part), &mut finding);
+        mechanism::add(case, &self.per, spread.parts.iter().map(|g| &g.part), &mut finding);
         finding
     }
 }

@@ -52,14 +52,6 @@ pub(crate) fn name_of(method: &str) -> &str {
     method.split(['(', ' ']).next().unwrap_or(method)
 }
 
-/// Classes that are made at run time, many of one name: parts of their names in the JDK.
-const MADE: [&str; 4] = ["LambdaForm", "$$Lambda", "GeneratedMethodAccessor", "$Proxy"];
-
-/// Whether many methods may have this name, each of a class that was made at run time.
-pub(crate) fn is_made_at_run_time(method: &str) -> bool {
-    MADE.iter().any(|part| method.contains(part))
-}
-
 /// The compilations of one JVM of a case, in the order in which they were asked for.
 pub(crate) struct JitCase<'c, 'a> {
     pub(crate) case: &'c Case<'a>,

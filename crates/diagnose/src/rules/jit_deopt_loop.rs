@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span};
 
-use super::jit_case::{JitCase, is_made_at_run_time};
+use super::jit_case::JitCase;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles};
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
+use crate::own_code::is_made_at_run_time;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.

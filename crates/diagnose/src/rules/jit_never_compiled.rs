@@ -7,11 +7,12 @@ use fathom_recording::{FrameType, ProcessId, StackId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
-use super::jit_case::{JitCase, is_made_at_run_time, name_of};
+use super::jit_case::{JitCase, name_of};
 use crate::confidence::Ground;
 use crate::facts::{
     Metric, Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles,
 };
+use crate::own_code::is_made_at_run_time;
 use crate::rule::ShareOfCode;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 

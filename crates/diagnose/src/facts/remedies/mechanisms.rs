@@ -23,7 +23,7 @@ super::remedies! {
         "look at the pattern and the text that it is matched to: nested repetitions such as (\\w+\\s?)+ try exponentially many ways where a text does not match; possessive quantifiers or atomic groups end that, and so does a limit on the text's length",
         "any JDK", "";
     INDEX_INSTEAD = "remedy-index-instead",
-        "keep what is searched in a map or set by its key: a list is searched from its beginning, for longer the longer it is",
+        "keep what is searched in a map or set by its key, and a queue in an ArrayDeque: a list is searched from its beginning, and one that is an array moves all that lies behind what is removed",
         "any JDK", "a map takes more memory";
     BETTER_HASH = "remedy-better-hash",
         "look at hashCode() of the keys: many that share one value end in one bucket",
