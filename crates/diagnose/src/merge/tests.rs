@@ -305,17 +305,19 @@ fn what_a_leak_brings_about_stands_behind_it() {
             finding.rule = rule;
             finding
         };
-        let order = |leak: Confidence| {
+        let order = |follows: &'static str, leak: Confidence| {
             let mut all = [
                 finding("lock-contended-juc", Confidence::Likely, 9_000.0),
-                finding("gc-evacuation-failure", Confidence::Proven, 5_000.0),
+                finding(follows, Confidence::Proven, 5_000.0),
                 finding("heap-leak", leak, 2_000.0),
             ];
             by_cost(&mut all);
             all.map(|finding| finding.rule)
         };
         let others = "lock-contended-juc";
-        assert_eq!(order(Confidence::Likely), [others, "heap-leak", "gc-evacuation-failure"]);
-        assert_eq!(order(Confidence::ConsistentWith), [others, "gc-evacuation-failure", "heap-leak"]);
+        for follows in ["gc-evacuation-failure", "gc-starved-of-cpu"] {
+            assert_eq!(order(follows, Confidence::Likely), [others, "heap-leak", follows]);
+            assert_eq!(order(follows, Confidence::ConsistentWith), [others, follows, "heap-leak"]);
+        }
     });
 }

@@ -68,9 +68,17 @@ impl Rule for HeapLeak {
         true
     }
 
-    /// A heap that is full of what is kept.
+    /// A heap that is full of what is kept. Where its collections wait for CPUs as well, there
+    /// would be few of them without it.
     fn brings_about(&self) -> &'static [&'static str] {
-        &["gc-evacuation-failure", "gc-heap-too-small", "gc-allocation-stall", "out-of-memory", "jvm-stopped"]
+        &[
+            "gc-evacuation-failure",
+            "gc-heap-too-small",
+            "gc-allocation-stall",
+            "gc-starved-of-cpu",
+            "out-of-memory",
+            "jvm-stopped",
+        ]
     }
 
     fn judge(&self, case: &Case<'_>, jvm: fathom_recording::ProcessId) -> Judgement {
