@@ -8,6 +8,7 @@
 //! record. Whose loop it is follows from where it is left: a check that fails (an uncommon trap)
 //! and the poll of the loop around it are described with the scope of the loop. Where there are
 //! neither, the loop is known to be in what the code before and the code behind it have in common.
+//! The same holds for straight code that leads elsewhere than to the record at or after it.
 
 use std::collections::VecDeque;
 
@@ -22,7 +23,8 @@ const MOST_EXITS: usize = 256;
 /// A way out of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Exit {
-    /// The records that it leads to first, as offsets into the code, ascending.
+    /// The records that it leads to first, as offsets into the code, ascending; empty where the
+    /// method returns without one.
     pub(super) records: Vec<i32>,
     /// What it comes to without a further branch.
     pub(super) leads_to: LeadsTo,
@@ -47,12 +49,33 @@ struct Node {
     record: Option<(i32, LeadsTo)>,
 }
 
-/// The ways out of the loop around `pc`; `None` where no path leads back to `pc` without passing a
-/// record. `is_described` tells whether there is a record of an offset.
-pub(super) fn exits(code: &[u8], pc: i32, is_described: impl Fn(i32) -> bool) -> Option<Vec<Exit>> {
+/// Where the code goes on from a pc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// A path leads back to it without passing a record: the ways out of that loop.
+    Loop(Vec<Exit>),
+    /// The records that it leads to first, ascending.
+    Records(Vec<i32>),
+}
+
+/// What lies ahead of `pc`; `None` where the code cannot be decoded or is too much. `is_described`
+/// tells whether there is a record of an offset.
+pub(super) fn ahead(code: &[u8], pc: i32, is_described: impl Fn(i32) -> bool) -> Option<Ahead> {
     let nodes = reached(code, pc, is_described)?;
+    Some(exits(&nodes, pc).map_or_else(|| Ahead::Records(records(nodes.values())), Ahead::Loop))
+}
+
+fn records<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<i32> {
+    let mut records: Vec<i32> = nodes.filter_map(|node| node.record).map(|(at, _)| at).collect();
+    records.sort_unstable();
+    records.dedup();
+    records
+}
+
+/// The ways out of the loop around `pc`; `None` where there is none.
+fn exits(nodes: &FxHashMap<i32, Node>, pc: i32) -> Option<Vec<Exit>> {
     let mut leads_here: FxHashMap<i32, Vec<i32>> = FxHashMap::default();
-    for (at, node) in &nodes {
+    for (at, node) in nodes {
         node.next.iter().flatten().for_each(|next| leads_here.entry(*next).or_default().push(*at));
     }
     let around = spread(pc, |at| leads_here.get(&at).into_iter().flatten().copied());
@@ -65,10 +88,7 @@ pub(super) fn exits(code: &[u8], pc: i32, is_described: impl Fn(i32) -> bool) ->
     left.truncate(MOST_EXITS);
     let exit = |to: i32| {
         let record = |at: i32| nodes.get(&at).and_then(|node| node.record);
-        let mut records: Vec<i32> =
-            spread(to, next).into_iter().filter_map(record).map(|(at, _)| at).collect();
-        records.sort_unstable();
-        records.dedup();
+        let records = records(spread(to, next).iter().filter_map(|at| nodes.get(at)));
         // As far as there is one way to go on.
         let mut at = to;
         let mut steps = 0;
@@ -78,7 +98,7 @@ pub(super) fn exits(code: &[u8], pc: i32, is_described: impl Fn(i32) -> bool) ->
         }
         Exit { records, leads_to: record(at).map_or(LeadsTo::Other, |(_, leads_to)| leads_to) }
     };
-    Some(left.into_iter().map(exit).filter(|exit| !exit.records.is_empty()).collect())
+    Some(left.into_iter().map(exit).collect())
 }
 
 /// All that is reached from an offset.
@@ -168,7 +188,10 @@ mod tests {
     #[test]
     fn a_loop_without_records_is_left_by_its_checks_and_at_its_end() {
         let exit = |record, leads_to| Exit { records: vec![record], leads_to };
-        let of = |code: &[u8], pc, records: &[i32]| exits(code, pc, |at| records.contains(&at));
+        let of = |code: &[u8], pc, records: &[i32]| match ahead(code, pc, |at| records.contains(&at)) {
+            Some(Ahead::Loop(exits)) => Some(exits),
+            _ => None,
+        };
         for pc in [1, 3, 5, 7, 9] {
             let expected = vec![exit(11, LeadsTo::Poll), exit(23, LeadsTo::Call(23))];
             assert_eq!(of(&LOOP, pc, &[11, 23]), Some(expected), "{pc}");
@@ -179,5 +202,14 @@ mod tests {
         assert_eq!(of(&LOOP, 11, &[14, 23]), None, "behind it");
         assert_eq!(of(&LOOP, 9, &[7, 11, 23]), None, "a record in the loop");
         assert_eq!(of(&LOOP[..8], 3, &[11, 23]), None, "code that ends");
+    }
+
+    /// A record of code that the pc does not lead to says nothing of it.
+    #[test]
+    fn straight_code_leads_to_its_own_records() {
+        let of = |pc, records: &[i32]| ahead(&LOOP, pc, |at| records.contains(&at));
+        assert_eq!(of(11, &[14, 23]), Some(Ahead::Records(vec![14])));
+        assert_eq!(of(14, &[23]), Some(Ahead::Records(Vec::new())), "it returns");
+        assert_eq!(of(0, &[11, 23]), Some(Ahead::Records(vec![11, 23])));
     }
 }

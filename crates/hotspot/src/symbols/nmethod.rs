@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::loops::{self, Exit, LeadsTo};
+use super::loops::{self, Ahead, Exit, LeadsTo};
 use super::scope::{Scope, in_common};
 use super::unsigned5::Unsigned5;
 use crate::code_cache::CodeCache;
@@ -165,27 +165,42 @@ impl Nmethod {
             return next;
         }
         let described = |at: i32| self.pcs.binary_search_by_key(&at, |(pc, _)| *pc).ok();
-        let exits =
-            self.code(memory).and_then(|code| loops::exits(&code, offset, |at| described(at).is_some()));
-        let Some(exits) = exits else { return next };
-        let scopes_of = |exit: &Exit| -> Vec<Vec<Scope>> {
-            let records = exit.records.iter().filter_map(|at| described(*at));
+        let ahead =
+            self.code(memory).and_then(|code| loops::ahead(&code, offset, |at| described(at).is_some()));
+        let scopes_of = |records: &[i32]| -> Vec<Vec<Scope>> {
+            let records = records.iter().filter_map(|at| described(*at));
             records.map(|record| self.chain(self.pcs[record].1, feature)).collect()
         };
-        let mut is_of_loop = |exit: &&Exit| match exit.leads_to {
-            LeadsTo::Poll => true,
-            LeadsTo::Call(target) => is_trap(self.code_begin.wrapping_add(target)),
-            LeadsTo::Other => false,
+        let (behind, returns) = match &ahead {
+            None => return next,
+            Some(Ahead::Records(records)) if records.contains(at) => return next,
+            Some(Ahead::Records(records)) => (scopes_of(records), records.is_empty()),
+            Some(Ahead::Loop(exits)) => {
+                let mut is_of_loop = |exit: &&Exit| match exit.leads_to {
+                    LeadsTo::Poll => true,
+                    LeadsTo::Call(target) => is_trap(self.code_begin.wrapping_add(target)),
+                    LeadsTo::Other => false,
+                };
+                let own = exits.iter().filter(|exit| is_of_loop(exit));
+                let own: Vec<Vec<Scope>> = own.flat_map(|exit| scopes_of(&exit.records)).collect();
+                let frames = in_common(&own, own.len() / 2 + 1);
+                if !frames.is_empty() {
+                    return frames;
+                }
+                let behind = exits.iter().flat_map(|exit| scopes_of(&exit.records)).collect();
+                (behind, exits.iter().any(|exit| exit.records.is_empty()))
+            }
         };
-        let own: Vec<Vec<Scope>> = exits.iter().filter(|exit| is_of_loop(exit)).flat_map(scopes_of).collect();
-        let frames = if own.is_empty() {
-            let before = first.checked_sub(1).map(|before| self.chain(self.pcs[before].1, feature));
-            let around: Vec<Vec<Scope>> = exits.iter().flat_map(scopes_of).chain(before).collect();
-            in_common(&around, around.len())
-        } else {
-            in_common(&own, own.len() / 2 + 1)
-        };
-        if frames.is_empty() { next } else { frames }
+        // Where the compiled method returns behind it, it may be that method's own.
+        if returns {
+            return Vec::new();
+        }
+        let before = first.checked_sub(1).map(|before| self.chain(self.pcs[before].1, feature));
+        let around: Vec<Vec<Scope>> = behind.into_iter().chain(before).collect();
+        match in_common(&around, around.len()) {
+            frames if frames.is_empty() => next,
+            frames => frames,
+        }
     }
 
     /// Its machine code; `None` where it cannot be read.
