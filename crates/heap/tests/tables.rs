@@ -106,8 +106,8 @@ fn sums_of_classes_are_those_of_the_screen_and_values_are_only_in_their_tables()
     for table in Table::ALL {
         let found = rows(&heap, table);
         // A name of a thread is a name.
-        let told = found.iter().flat_map(|row| row.values()).any(|cell| cell == "worker");
-        assert_eq!(told, table == Table::Threads || table == Table::Strings, "{}", table.name());
+        let is_there = found.iter().flat_map(|row| row.values()).any(|cell| cell == "worker");
+        assert_eq!(is_there, table == Table::Threads || table == Table::Strings, "{}", table.name());
     }
     let fields = rows(&heap, Table::Fields);
     let size = fields.iter().find(|row| row["field"] == "size").unwrap();

@@ -5,7 +5,7 @@ mod buffers;
 mod collections;
 mod grouped;
 mod holders;
-mod object;
+pub(crate) mod object;
 mod picture;
 mod references;
 mod screen;

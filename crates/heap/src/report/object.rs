@@ -172,7 +172,7 @@ fn members(heap: &Heap, kept: &Kept, node: u32, values: bool) -> Vec<Member> {
     }
 }
 
-fn kind_name(kind: u8) -> &'static str {
+pub(crate) fn kind_name(kind: u8) -> &'static str {
     match kind {
         2 => "reference",
         4 => "boolean",

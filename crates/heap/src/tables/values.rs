@@ -9,6 +9,7 @@ use crate::cursor::Cursor;
 use crate::heap::{Heap, number};
 use crate::numbers::NONE;
 use crate::records::tag;
+use crate::report::object::kind_name;
 
 /// Longest text that a row has, in characters.
 const LONGEST: usize = 1 << 16;
@@ -56,17 +57,10 @@ pub(super) fn fields(heap: &Heap, rows: &mut Rows) -> io::Result<()> {
 }
 
 fn push(rows: &mut Rows, own: Cell<'_>, name: &str, kind: u8, value: &[u8]) -> io::Result<()> {
-    let of = match kind {
-        4 => "boolean",
-        5 => "char",
-        6 => "float",
-        7 => "double",
-        8 => "byte",
-        9 => "short",
-        10 => "int",
-        11 => "long",
-        _ => return Ok(()),
-    };
+    if !(4..=11).contains(&kind) {
+        return Ok(());
+    }
+    let of = kind_name(kind);
     let whole = number(kind, value);
     let whole = whole.or_else(|| Some(i64::from(u16::from_be_bytes(value.try_into().ok()?))));
     let real = match kind {
