@@ -4,6 +4,8 @@
 
 #define MAX_PLACES 32768
 #define WINDOW_NS 100000000ull
+/* A window that ends sooner tells of no rate. */
+#define LEAST_WINDOW_NS (WINDOW_NS / 16)
 
 /* arch/x86/include/asm/trap_pf.h */
 #define PF_PROT 1
@@ -21,10 +23,11 @@ struct {
 /* How many faults a sample stands for, what it follows from, and which fault is the next. */
 struct sampling {
 	__u64 window_ns;
-	__u32 faults;     /* of the window */
+	__u32 faults;     /* of the window, with those that are not looked at */
+	__u32 one_in;     /* of so many, one is looked at */
 	__u32 taken;      /* of them */
-	__u32 stands_for; /* length of this run of faults: a power of two */
-	__u32 next;       /* the same of the runs after it; 0: not known yet */
+	__u32 stands_for; /* length of this run of faults that are looked at: a power of two */
+	__u32 next;       /* the same of the runs after it */
 	__u32 left;       /* faults to come in this run */
 	__u32 chosen;     /* the fault of the run that is sampled: by how many are left after it */
 };
@@ -131,8 +134,10 @@ static __noinline struct fault_counts *another_place(struct slot *slot, __u64 ad
 /* How many faults a sample of this one stands for; 0: it is not sampled. Of each run of n faults
  * one is taken, by chance, so that no pattern of the program falls in step with it, and so that a
  * count is off by no more than what a few runs hold (each fault by its own chance would be off by
- * the root of their number). n follows the rate of the window before. */
-static __always_inline __u32 sampled(__u64 now)
+ * the root of their number). n follows the rate of the window before; where from now on one in
+ * another number is looked at, it begins anew, as runs of the old length would be as many times
+ * too long. */
+static __always_inline __u32 sampled(__u64 now, __u32 one_in)
 {
 	__u32 zero = 0, most = config.samples_a_window;
 	struct sampling *sampling = bpf_map_lookup_elem(&samplings, &zero);
@@ -141,19 +146,21 @@ static __always_inline __u32 sampled(__u64 now)
 		return 0;
 	__u64 since = now - sampling->window_ns;
 
-	if (since > WINDOW_NS || !sampling->next) {
-		/* Faults of a window of the usual length. */
-		__u64 faults = (__u64)sampling->faults * (WINDOW_NS >> 10) / ((since >> 10) ?: 1);
+	if (since > WINDOW_NS || sampling->one_in != one_in) {
+		/* Faults that are looked at in a window of the usual length. */
+		__u64 length = since > LEAST_WINDOW_NS ? since : LEAST_WINDOW_NS;
+		__u64 faults = (__u64)sampling->faults * (WINDOW_NS >> 10) / (length >> 10) / one_in;
 		__u32 n = 1;
 
 		for (int i = 0; i < 20 && (__u64)n * most < faults; i++)
 			n *= 2;
 		sampling->next = n;
+		sampling->one_in = one_in;
 		sampling->left = 0;
 		sampling->faults = sampling->taken = 0;
 		sampling->window_ns = now;
 	}
-	sampling->faults += 1;
+	sampling->faults += one_in;
 	if (!sampling->left) {
 		sampling->stands_for = sampling->left = sampling->next;
 		sampling->chosen = bpf_get_prandom_u32() & (sampling->next - 1);
@@ -175,7 +182,7 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 	struct ids ids;
 	__u32 zero = 0;
 	__u64 address = ctx->addr;
-	__u64 stands_for = look.one_in ?: 1;
+	__u32 stands_for = look.one_in ?: 1;
 
 	if (!here(&ids))
 		return 0;
@@ -215,7 +222,7 @@ static __always_inline int fault_ends(struct bpf_perf_event_data *ctx, bool majo
 		counts->ns += now - from;
 		counts->timed += 1;
 	}
-	__u32 weight = sampled(now) * stands_for;
+	__u32 weight = sampled(now, stands_for) * stands_for;
 	bool slow = from && now - from >= config.min_ns;
 
 	if (!weight && !slow)

@@ -154,7 +154,7 @@ impl Program {
         let map = &self.loaded.maps.samplings;
         let rate = |sampled: sampling| {
             let length_ns = (now_ns - sampled.window_ns.cast_signed()).max(SOON_NS) as f64;
-            f64::from(sampled.faults) * self.one_in() as f64 * 1e9 / length_ns
+            f64::from(sampled.faults) * 1e9 / length_ns
         };
         record::of_cpus(map, 0).into_iter().map(rate).sum()
     }

@@ -12,6 +12,7 @@ pub mod recorded;
 pub mod recorder;
 pub mod tracing;
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -68,21 +69,28 @@ fn tries(what: &str, test: impl Fn()) {
         let _beside_others = MEASURING.read().unwrap_or_else(PoisonError::into_inner);
         catch_unwind(AssertUnwindSafe(&test))
     };
-    if tried.is_ok() {
-        return;
-    }
+    let Err(why) = tried else { return };
     let _alone = MEASURING.write().unwrap_or_else(PoisonError::into_inner);
-    let again = || {
+    let again = |why: &(dyn Any + Send)| {
         jdks::begin_another_try();
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load = load.trim();
-        fathom_testing::tried_again(&format!("{what} failed, see above; load of the machine: {load}"));
+        let why = begin_of(why);
+        fathom_testing::tried_again(&format!("{what} failed: {why}; load of the machine: {load}"));
     };
-    again();
-    if catch_unwind(AssertUnwindSafe(&test)).is_err() {
-        again();
+    again(&*why);
+    if let Err(why) = catch_unwind(AssertUnwindSafe(&test)) {
+        again(&*why);
         test();
     }
+}
+
+/// The first line of what a test panicked with, as the notes at the end of all tests are what is
+/// kept of a long run.
+fn begin_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked");
+    text.lines().take(3).flat_map(str::chars).take(400).collect()
 }
 
 /// Whether eBPF is allowed here; says so loudly when it is not.
