@@ -21,7 +21,7 @@ use crate::Unavailable;
 use crate::clock::monotonic_ns;
 use crate::error::CaptureError;
 use crate::procfs::{self, Stat};
-use births::Births;
+use births::{Birth, Births};
 
 mod births;
 mod command;
@@ -150,10 +150,23 @@ impl Targets {
                 }
             } else if birth.heir || self.selection.matches(pid) {
                 self.add(pid, birth.t_ns, sink, events);
+                if !birth.forked && !self.followed.contains_key(&pid) {
+                    self.name_gone(&birth, sink);
+                }
             } else if !birth.forked && matches!(self.selection, Selection::Jvms(_)) {
                 // Another program, which may map libjvm soon.
                 self.young.insert(pid, Instant::now());
             }
+        }
+    }
+
+    /// A process that ended before it could be followed, and has a row for what it did: it is
+    /// called what it was at last.
+    fn name_gone(&self, exec: &Birth, sink: &mut dyn Sink) {
+        let row =
+            self.rows.get(&exec.pid).or_else(|| self.former.iter().find_map(|rows| rows.get(&exec.pid)));
+        if let Some(process) = row.map(|row| sink.process_mut(*row)).filter(|process| !process.jvm) {
+            process.name.clone_from(&exec.comm);
         }
     }
 
@@ -357,7 +370,10 @@ impl Targets {
             return;
         }
         let process = *self.rows.entry(pid).or_insert_with(|| sink.add_process(identity.row(pid)));
-        sink.process_mut(process).jvm |= identity.jvm;
+        let row = sink.process_mut(process);
+        row.jvm |= identity.jvm;
+        // It may have become another program since it was named.
+        row.name.clone_from(&identity.row(pid).name);
         let target = Target { pid, start_ticks: identity.start_ticks, process, jvm: identity.jvm };
         let room = self.followed.len() < MAX_PIDFDS;
         let pidfd = room.then(|| pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()).flatten();
@@ -378,7 +394,15 @@ impl Targets {
                 || Stat::of(*pid).is_some_and(|s| s.start_ticks == target.start_ticks && s.state != b'Z');
             let lives = current.contains(pid) && (!closer || as_it_was());
             if !lives {
-                events.push(TargetEvent { change: Change::Gone, target: target.clone(), at_ns: now_ns() });
+                // What it became at last may not have been acted upon yet.
+                self.births.iter_mut().for_each(|births| _ = births.listen());
+                let last = self.births.as_ref().and_then(|births| births.last_exec(*pid));
+                if let Some(exec) = last.filter(|e| !target.jvm && e.comm != followed.identity.name) {
+                    let identity = Identity::gone(exec.comm.clone());
+                    replaced(*pid, followed, identity, exec.t_ns, &mut self.rows, sink, events);
+                }
+                let target = followed.target.clone();
+                events.push(TargetEvent { change: Change::Gone, target, at_ns: now_ns() });
                 gone.push(*pid);
                 continue;
             }
@@ -415,7 +439,7 @@ fn became(
     if !followed.identity.program_changed(pid) {
         return false;
     }
-    let Some(identity) = Identity::of(pid) else { return true };
+    let Some(identity) = Identity::of(pid) else { return false };
     replaced(pid, followed, identity, at_ns, rows, sink, events);
     true
 }

@@ -45,6 +45,7 @@ use wakers::Wakers;
 
 skeleton!("sched");
 use skeleton::SchedSkelBuilder;
+use skeleton::types::thread;
 
 attached!(SchedSkel, SchedMaps, SchedLinks: targets, threads);
 
@@ -177,7 +178,10 @@ impl Collector for Sched {
             // What is still on its way belongs to what the process was. What breaks down is
             // reported by the next turn.
             let _ = self.drain(cx);
-            self.unwatch_process(pid, event.at_ns, cx);
+            let last_ns = self.unwatch_process(pid, event.at_ns, cx);
+            if let (Change::Exec, Some(last_ns)) = (event.change, last_ns) {
+                self.watch(pid, pid, None, last_ns, cx);
+            }
             let of_it = cx.services.starts.take_all(Some(pid), |_| event.target.jvm);
             of_it.iter().for_each(|start| write_start(start, &event.target, event.at_ns, cx));
         }
@@ -195,21 +199,26 @@ impl Collector for Sched {
             });
             return;
         }
-        // Its threads are watched from now on. One that sleeps has been off the CPU since before;
-        // the kernel's program knows only what it has seen, so it is entered here. Where it has
-        // seen more meanwhile, that holds.
+        // Its threads are watched from now on, or from when they were made where that was seen. One
+        // that sleeps has been off the CPU since before; the kernel's program knows only what it has
+        // seen, so it is entered here. Where it has seen more meanwhile, that holds.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
-        let thread = asleep_since(now_ns);
-        let tids = procfs::tasks(event.target.pid);
-        for tid in &tids {
+        let entry = asleep_since(now_ns);
+        let mut since_ns: Vec<(u32, u64)> = Vec::new();
+        for tid in procfs::tasks(event.target.pid) {
             let path = format!("/proc/{pid}/task/{tid}/stat");
             let state = procfs::read_to_string(path).and_then(|line| Some(Stat::parse(&line)?.state));
+            let key = tid.to_ne_bytes();
             if state.is_some_and(|state| state != b'R') {
-                let _ = loaded.maps.threads.update(&tid.to_ne_bytes(), thread.as_bytes(), MapFlags::NO_EXIST);
+                let _ = loaded.maps.threads.update(&key, entry.as_bytes(), MapFlags::NO_EXIST);
             }
+            let known = loaded.maps.threads.lookup(&key, MapFlags::ANY).ok().flatten();
+            let made_ns = known.and_then(|bytes| Some(read::<thread>(&bytes)?.born_ns)).filter(|ns| *ns > 0);
+            let since = made_ns.map_or(now_ns, |ns| ns.clamp(self.attached_ns.min(now_ns), now_ns));
+            since_ns.push((tid.cast_unsigned(), since));
         }
-        for tid in tids {
-            self.watch(pid, tid.cast_unsigned(), None, now_ns, cx);
+        for (tid, since_ns) in since_ns {
+            self.watch(pid, tid, None, since_ns, cx);
         }
     }
 
@@ -285,18 +294,28 @@ impl Sched {
     }
 
     /// Ends the watch of all threads of a process that is gone, or is another program from
-    /// `until_ns` on: those that are left of it belong to another row of the recording.
-    fn unwatch_process(&mut self, pid: u32, until_ns: u64, cx: &mut Context<'_>) {
-        let of_it = self.threads.iter().filter(|(_, watched)| watched.pid == pid);
+    /// `until_ns` on: those that are left of it belong to another row of the recording. Threads
+    /// that were made since are of the new program, of which news may come late. Returns until when
+    /// its first thread was watched.
+    fn unwatch_process(&mut self, pid: u32, until_ns: u64, cx: &mut Context<'_>) -> Option<u64> {
+        let is_of_it = |watched: &Watched| watched.pid == pid && watched.since_ns < until_ns;
+        let of_it = self.threads.iter().filter(|(_, watched)| is_of_it(watched));
         let of_it: Vec<(u32, u64)> = of_it.map(|(tid, watched)| (*tid, watched.last_ns)).collect();
+        let mut first = None;
         for (tid, last_ns) in of_it {
-            self.unwatch(tid, until_ns.max(last_ns), cx);
+            let last_ns = until_ns.max(last_ns);
+            self.unwatch(tid, last_ns, cx);
+            if tid == pid {
+                first = Some(last_ns);
+                continue;
+            }
             // Exec leaves the first thread alone, whatever its number was; what the program knows
             // of it goes on.
-            if let (true, Some(loaded)) = (tid != pid, &self.loaded) {
+            if let Some(loaded) = &self.loaded {
                 let _ = loaded.maps.threads.delete(&tid.to_ne_bytes());
             }
         }
+        first
     }
 
     /// Ends the watch of a thread.

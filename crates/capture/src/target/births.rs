@@ -110,6 +110,11 @@ impl Births {
         waiting.or_else(|| self.names.iter().find_map(|names| names.get(&pid))).cloned()
     }
 
+    /// The last exec of a process among what was taken in and is not acted upon yet.
+    pub fn last_exec(&self, pid: i32) -> Option<&Birth> {
+        self.inbox.iter().rev().find(|birth| birth.pid == pid).filter(|birth| !birth.forked)
+    }
+
     /// Readable when something has happened.
     pub fn wake(&self) -> BorrowedFd<'_> {
         self.ring.wake()

@@ -13,6 +13,8 @@ const NAME_MAX: usize = 120;
 
 /// `PF_FORKNOEXEC` (include/linux/sched.h): forked, and no other program since.
 const FORKED_WITHOUT_EXEC: u64 = 0x40;
+/// `PF_KTHREAD` (include/linux/sched.h). A process that is about to end has no arguments either.
+const KERNEL_THREAD: u64 = 0x20_0000;
 
 /// What a process was when it was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +44,7 @@ impl Identity {
         let jvm = is_jvm(pid, &stat);
         let name = match CommandLine::of(&arguments).main {
             Some(main) => short_main(&main).to_owned(),
-            None if arguments.is_empty() => format!("[{command}]"),
+            None if stat.flags & KERNEL_THREAD != 0 => format!("[{command}]"),
             None => command.to_owned(),
         };
         Some(Self {
