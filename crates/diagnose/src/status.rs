@@ -7,6 +7,10 @@ use crate::limits::LONG_MS;
 use crate::sight::Sights;
 use crate::{COVERED, Case, Confidence, FewStops, Finding, Layer, MATTERS_SHARE, Sight, Status, Window};
 
+/// A run that is shorter is a fragment: a few collections tell nothing about the collector, and a
+/// log that is truncated at its head shows none of the long ones. Milliseconds.
+const FRAGMENT_MS: f64 = 10_000.0;
+
 /// The status. `steady`: what a series covers in which a dip would have been seen and none was.
 pub(crate) fn of(
     case: &Case<'_>,
@@ -67,9 +71,7 @@ pub(crate) fn few_stops(case: &Case<'_>, sights: &Sights<'_>, jvms: &[ProcessId]
         return None;
     }
     let run = Intervals::of_windows(&case.slow);
-    // In less than a second no long stop has room, and a log that is truncated at its head shows
-    // none.
-    if run.length_ms() < LONG_MS {
+    if run.length_ms() < FRAGMENT_MS {
         return None;
     }
     let stops = jvms.iter().map(|jvm| crate::stops::of_jvm(case.recording, *jvm).and(&run));

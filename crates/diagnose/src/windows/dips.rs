@@ -75,10 +75,12 @@ const LONG_WARM_UP: f64 = 1.0 / 3.0;
 /// Slow ticks at the very end that are the end of the load and not a dip, as a part of the run.
 const TAIL: f64 = 0.05;
 
-/// A level that is lower by this is reported where no dip is found, if it lasts for so many ticks:
-/// the least that matters of a run.
+/// A level that is lower by this is looked into where its cause is found, if it lasts for so many
+/// ticks: the least that matters of a run.
 pub(super) const SLIGHT: f64 = 0.07;
 const SLIGHT_TICKS: usize = 6;
+/// One that is lower by this, and by so many standard deviations of a tick, is reported.
+const CLEARLY_LOWER: (f64, f64) = (0.03, 2.0);
 
 /// See [`Found::would_show`].
 const WOULD_SHOW: f64 = 0.5;
@@ -250,7 +252,7 @@ fn find_apart_from_levels(
         warm_up: (begin > 0).then(|| progress.window(0, begin)),
         how: how(progress, &usual, slow_ticks.len(), begin, &apart),
         would_show: usual.slow_below() >= usual.level * WOULD_SHOW,
-        slight: slight(levels, &usual, (ticks, begin))
+        slight: slight(values, levels, &usual, (ticks, begin))
             .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
     }
@@ -272,8 +274,9 @@ fn partly_slow(dip: &[Option<f64>], usual: &Usual) -> (bool, bool) {
 }
 
 /// The longest level between change points, from `begin` on, that lasts and is lower than usual by
-/// more than what matters and by less than a dip, with the share by which it is.
+/// more than what matters, or clearly, and by less than a dip, with the share by which it is.
 fn slight(
+    values: &[f64],
     levels: &[(usize, usize, f64)],
     usual: &Usual,
     (ticks, begin): (&[usize], usize),
@@ -286,11 +289,18 @@ fn slight(
         let usual_near = around.fold(usual.level, f64::max);
         1.0 - levels[i].2 / usual_near
     };
+    let least = match noise(values) {
+        Some(sigma) => SLIGHT.min(CLEARLY_LOWER.0.max(CLEARLY_LOWER.1 * sigma / usual.level)),
+        None => SLIGHT,
+    };
     let is_one = |i: &usize| {
         let (from, to, _) = levels[*i];
-        (SLIGHT..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && ticks[from] >= begin
+        (least..EFFECT).contains(&lower(*i)) && to - from >= SLIGHT_TICKS && ticks[from] >= begin
     };
-    let longest = (0..levels.len()).filter(is_one).max_by_key(|i| levels[*i].1 - levels[*i].0)?;
+    // What matters comes before what is only clear.
+    let longest = (0..levels.len())
+        .filter(is_one)
+        .max_by_key(|i| (lower(*i) >= SLIGHT, levels[*i].1 - levels[*i].0))?;
     let (from, to, _) = levels[longest];
     Some(((ticks[from], ticks[to - 1] + 1), lower(longest)))
 }
@@ -367,15 +377,17 @@ fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)>
     joined.into_iter().filter(lasts).filter(certain).map(widened).collect()
 }
 
+/// The standard deviation of values around their level, whatever levels there are.
+fn noise(values: &[f64]) -> Option<f64> {
+    let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // The difference of two independent values has √2 times their standard deviation.
+    stats::robust_sigma(&steps).map(|sigma| sigma / std::f64::consts::SQRT_2)
+}
+
 /// Falls from the usual level to less than half of the ticks before, until nearly back.
 fn falls(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)> {
     let values: Vec<f64> = progress.values.iter().map(|v| v.unwrap_or(0.0)).collect();
-    let steps: Vec<f64> =
-        values.iter().skip(begin).zip(values.iter().skip(begin + 1)).map(|(a, b)| b - a).collect();
-    // The difference of two independent values has √2 times their standard deviation.
-    let Some(sigma) = stats::robust_sigma(&steps).map(|s| s / std::f64::consts::SQRT_2) else {
-        return Vec::new();
-    };
+    let Some(sigma) = values.get(begin..).and_then(noise) else { return Vec::new() };
     let mut found = Vec::new();
     let mut i = begin + BEFORE;
     while i < values.len() {

@@ -291,6 +291,19 @@ fn an_interval_that_is_lower_by_less_than_a_dip_is_reported_and_noise_is_none() 
     assert!(alone.count() <= 9, "noise alone");
 }
 
+#[test]
+fn a_level_that_is_clearly_lower_by_a_few_percent_is_reported() {
+    let run = |depth: f64, scatter: f64| {
+        let mut numbers = Noise(11);
+        let level = |i: usize| if (60..90).contains(&i) { 200.0 * (1.0 - depth) } else { 200.0 };
+        find(&progress((0..150).map(|i| level(i) + 200.0 * scatter * numbers.normal()))).unwrap()
+    };
+    let share = run(0.05, 0.01).slight.unwrap().1;
+    assert!((share - 0.05).abs() < 0.01, "{share}");
+    assert_eq!(run(0.02, 0.005).slight, None, "less than what anybody asks about");
+    assert_eq!(run(0.05, 0.04).slight, None, "within the scatter");
+}
+
 /// Requests of a server in each half second: it warms up slowly, and 700 ms after it got there it
 /// makes thirteen calls for each instead of one, for seven seconds.
 const OUTAGE_AFTER_A_SLOW_START: [f64; 42] = [
