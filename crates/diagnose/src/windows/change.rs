@@ -5,6 +5,8 @@
 //! threads' time ─▶ by category and method, bin by bin ─▶ one that rises far above its median for some bins: the windows
 //! ```
 //!
+//! A part that rises need not be large by itself: [`super::mix`] takes all of them together.
+//!
 //! Running and waiting for a CPU are one part: code that runs more waits more. That threads ran
 //! less than usual, and waited for a CPU instead, is a part of its own, for others had the CPUs
 //! then.
@@ -21,6 +23,7 @@ use fathom_recording::{ProcessId, Recording, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::lengths::are_no_longer;
+use super::mix;
 use super::rise::{LASTS, Runs, rise};
 use crate::attribution::{Pool, lives_of_pools};
 use crate::chain::Chains;
@@ -246,14 +249,39 @@ fn in_jvm<'a>(
         }
         let count: usize = runs.iter().map(|(first, end)| end - first).sum();
         let level = runs.iter().flat_map(|(first, end)| &levels[*first..*end]).sum::<f64>() / count as f64;
-        let doing = match category {
-            Category::Running => "running or waiting for a CPU",
-            Category::RunQueue => "running less than usual, and waiting for a CPU instead",
-            category => category.words(),
-        };
-        Some((area, Rise { runs, bins: count, level, usual, doing, place }))
+        Some((area, Rise { runs, bins: count, level, usual, doing: doing(*category), place }))
     });
-    rises.max_by(|a, b| a.0.total_cmp(&b.0))
+    rises.chain(mixed(&parts, bins, least, busy)).max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// The change of all parts together, if there is one: for how often a thread sleeps, and how long
+/// it waits for a CPU, it is no witness.
+fn mixed<'a>(parts: &ByPart<'a>, bins: &Bins, least: f64, busy: f64) -> Option<(f64, Rise<'a>)> {
+    let says_something =
+        |(category, _): &(Category, &str)| !matches!(category, Category::Sleep | Category::RunQueue);
+    let of: Vec<_> = parts.iter().filter(|(part, _)| says_something(part)).collect();
+    let levels: Vec<Vec<f64>> =
+        of.iter().map(|(_, times)| times.iter().map(|ms| ms / bins.ms()).collect()).collect();
+    let split = mix::split(&levels, &bins.seen, least, busy)?;
+    let ((category, place), _) = of[split.most];
+    let (first, end) = split.behind;
+    let rise = Rise {
+        runs: vec![(first, end)],
+        bins: end - first,
+        level: split.levels.0,
+        usual: split.levels.1,
+        doing: doing(*category),
+        place,
+    };
+    Some((split.rise * (end - first) as f64, rise))
+}
+
+fn doing(category: Category) -> &'static str {
+    match category {
+        Category::Running => "running or waiting for a CPU",
+        Category::RunQueue => "running less than usual, and waiting for a CPU instead",
+        category => category.words(),
+    }
 }
 
 /// Sleeps that were recorded one by one, by the application's method: when each ended, and its

@@ -9,6 +9,7 @@ mod fewer;
 mod latency;
 mod lengths;
 mod lost;
+mod mix;
 pub(crate) mod progress;
 mod recorded;
 mod rise;
