@@ -52,6 +52,9 @@ pub(crate) fn name_of(method: &str) -> &str {
     method.split(['(', ' ']).next().unwrap_or(method)
 }
 
+/// HotSpot's name of the operation that redefines classes (vmOperation.hpp).
+pub(crate) const REDEFINITION: &str = "RedefineClasses";
+
 /// The compilations of one JVM of a case, in the order in which they were asked for.
 pub(crate) struct JitCase<'c, 'a> {
     pub(crate) case: &'c Case<'a>,
@@ -106,6 +109,20 @@ impl<'c, 'a> JitCase<'c, 'a> {
     pub(crate) fn asked_in(&self, windows: &[Window]) -> impl Iterator<Item = &Task<'a>> {
         let windows = windows.to_vec();
         self.tasks.iter().filter(move |t| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&t.queued_ns)))
+    }
+
+    /// Redefinitions of classes within some windows. Each throws away the code that depends on
+    /// them, the first one that of all methods (VM_RedefineClasses::flush_dependent_code in
+    /// jvmtiRedefineClasses.cpp, JDK 8 to 25).
+    pub(crate) fn redefinitions(&self, windows: &[Window]) -> Vec<Span<'a>> {
+        let is_in = |span: &Span<'_>| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&span.t0_ns()));
+        let of = |kind: &'static str| -> Vec<Span<'a>> {
+            let own = self.case.recording.spans_of(kind).filter(|span| span.process() == self.jvm);
+            own.filter(|span| span.name() == REDEFINITION && is_in(span)).collect()
+        };
+        // A log of safepoints has the operation without who asked for it.
+        let named = of(kind::VM_OPERATION);
+        if named.is_empty() { of(kind::SAFEPOINT) } else { named }
     }
 
     /// Tasks per second of windows.

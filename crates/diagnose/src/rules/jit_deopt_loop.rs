@@ -28,6 +28,8 @@ const ZOMBIE: &str = "zombie";
 /// for some class loaders or overloads, and again when the first code was made on a wrong guess,
 /// stay below it.
 const AGAIN: usize = 20;
+/// Compilations of one method that a redefinition of classes brings about: one a tier.
+const A_REDEFINITION: usize = 3;
 /// The format of LogCompilation files, as their reader names it.
 const LOG_COMPILATION: &str = "log-compilation";
 /// Methods named.
@@ -54,7 +56,7 @@ impl Rule for JitDeoptLoop {
          made again; or more than 20 invalidations a second in all. Those that only make room for better code do not \
          count: JDK 25 says so (\"not used\"), before that the installation of the same method at a higher tier within \
          100 ms shows it. Or one method compiled 20 times or more for each time that its class was seen to be loaded: what is compiled \
-         again was thrown away, whether that was recorded or not.\n\n\
+         again was thrown away, whether that was recorded or not; those that redefinitions of classes bring about do not count.\n\n\
          **Cost.** The time from each invalidation to the next code of the same method (at most 5 s), as a part of the \
          loss where one was measured. Other threads may have been elsewhere, so it is an upper bound.\n\n\
          **Confounders.** Warm-up invalidates a lot, once a method: it is left out. A new code path is \
@@ -129,8 +131,10 @@ impl<'a> Again<'a> {
             by.entry(task.method()).or_default().push((task.queued_ns, task.done_ns));
         }
         let copies = copies(jit);
+        // No assumption failed where an agent had the code thrown away.
+        let redefined = A_REDEFINITION * jit.redefinitions(&jit.case.slow).len();
         by.retain(|method, tasks| {
-            tasks.len() >= AGAIN * copies.get(class_of(method)).map_or(1, |n| (*n).max(1))
+            tasks.len() >= redefined + AGAIN * copies.get(class_of(method)).map_or(1, |n| (*n).max(1))
         });
         let mut ranges = Vec::new();
         for tasks in by.values() {
@@ -423,6 +427,14 @@ mod tests {
             (0..50).for_each(|i| jit_task(&mut built, "App.price", 40.0 + f64::from(i) * 0.2, 1.0, 20.0, 4));
             judged(&JitDeoptLoop, &built.sealed())
         };
+        // An agent that redefines classes has all code thrown away each time.
+        let mut built = Built::jvm("17", "G1", 60.0);
+        for i in 0..50 {
+            let at = 40.0 + f64::from(i) * 0.2;
+            built.span(kind::SAFEPOINT, "RedefineClasses", at, 10.0, &[], &[]);
+            jit_task(&mut built, "App.price", at + 0.02, 1.0, 20.0, 4);
+        }
+        assert!(matches!(judged(&JitDeoptLoop, &built.sealed()), Judgement::RuledOut { .. }));
         assert!(matches!(loaded(10), Judgement::RuledOut { .. }));
         assert!(matches!(loaded(1), Judgement::Found(_)));
     }

@@ -46,9 +46,10 @@ const WITHOUT_WORK: f64 = 0.1;
 /// and how many at least.
 const SAME: f64 = 0.5;
 const FEW: usize = 3;
-/// What of the pool's time all other pools of tasks together may be at work for their tasks not to
-/// be what it waits for in vain.
-const HARDLY: f64 = 0.05;
+/// What of the pool's time, and of the time that passes, all other pools of tasks together may be
+/// at work for their tasks not to be what it waits for in vain: two threads of another pool that
+/// are never without work are little of the time of a hundred that wait for them.
+const HARDLY: (f64, f64) = (0.05, 0.25);
 
 /// The rule.
 pub struct PoolWaitsForItself;
@@ -234,8 +235,9 @@ fn pools<'a>(case: &Case<'a>, jvm: ProcessId, windows: &[Window]) -> BTreeMap<Po
         }
     }
     let at_work: f64 = pools.values().map(|spent| spent.at_work).sum();
+    let most_ms = HARDLY.1 * Case::length_ms(windows);
     for spent in pools.values_mut() {
-        spent.others_rest = at_work - spent.at_work <= HARDLY * spent.lived;
+        spent.others_rest = at_work - spent.at_work <= most_ms.min(HARDLY.0 * spent.lived);
     }
     pools.retain(|_, spent| !spent.nested.is_empty());
     pools

@@ -1,18 +1,15 @@
 //! Bursts that compile what had been compiled: classes were redefined, which throws away the code
-//! that depends on them, the first time that of all methods
-//! (VM_RedefineClasses::flush_dependent_code in jvmtiRedefineClasses.cpp, JDK 8 to 25).
+//! that depends on them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::vocabulary::label;
 
 use super::burst::{Burst, LEAD_NS};
 use crate::facts::{Value, checks, compile, culprits, meanings, remedies, titles};
-use crate::rules::jit_case::{JitCase, Task};
+use crate::rules::jit_case::{JitCase, REDEFINITION, Task};
 use crate::{Finding, Window};
 
-/// HotSpot's name of the operation (vmOperation.hpp).
-const OPERATION: &str = "RedefineClasses";
 /// What of a burst's tasks must be of methods that had been compiled, for it to be one of code that
 /// was thrown away.
 const MOST: f64 = 0.5;
@@ -34,19 +31,11 @@ impl Redefined {
             to_ns: burst.window.to_ns,
         };
         let windows: Vec<Window> = bursts.iter().map(near).collect();
-        let is_near = |t_ns: i64| windows.iter().any(|w| (w.from_ns..w.to_ns).contains(&t_ns));
-        let recording = jit.case.recording;
-        let operations = |kind| {
-            let own = recording.spans_of(kind).filter(|span| span.process() == jit.jvm);
-            own.filter(|span| span.name() == OPERATION && is_near(span.t0_ns()))
-        };
-        // A log of safepoints has the operation without who asked for it.
-        let named = operations(kind::VM_OPERATION).next().is_some();
-        let operations = operations(if named { kind::VM_OPERATION } else { kind::SAFEPOINT });
+        let operations = jit.redefinitions(&windows);
         let mut begun: Vec<i64> = Vec::new();
         let mut longest: Option<Window> = None;
         let mut callers: BTreeMap<&str, usize> = BTreeMap::new();
-        for span in operations {
+        for span in &operations {
             begun.push(span.t0_ns());
             let one = Window { from_ns: span.t0_ns(), to_ns: span.t1_ns() };
             longest = longest.filter(|longest| longest.length_ns() >= one.length_ns()).or(Some(one));
@@ -84,7 +73,7 @@ impl Redefined {
         let asked_by = self.asked_by.as_deref().map(Value::name);
         let title = titles::REDEFINED.is(again.clone()).with("times", times.clone());
         finding.title = title.with("asked-by", asked_by.clone()).into();
-        let culprit = culprits::OPERATION.is(Value::name(OPERATION));
+        let culprit = culprits::OPERATION.is(Value::name(REDEFINITION));
         finding.culprit = culprit.with("asked-by", asked_by).into();
         finding.meaning = meanings::REDEFINED.fact().into();
         finding.evidence.insert(0, jit.evidence(compile::COMPILED_AGAIN.is(again).with("times", times)));
