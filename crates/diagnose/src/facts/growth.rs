@@ -79,6 +79,9 @@ super::metrics! {
         "{value} of these waits last 40 to 50 ms, and Linux holds an acknowledgement back for 40: as where a request is written in pieces (Nagle's algorithm)";
     /// Threads that wait for one answer all the time.
     UNANSWERED = "unanswered", "{value|thread has|threads have} had no answer for up to {longest}";
+    /// Segments to a peer that got lost.
+    SENT_AGAIN = "segments-sent-again",
+        "{value|segment to it was|segments to it were} lost and sent again instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";
     /// Operations of the JVM that ask each of its threads.
     HANDSHAKES = "handshakes-made", "the JVM makes {handshake} {value:.0} times a second instead of {baseline:.0}";
     /// The same, with their number.

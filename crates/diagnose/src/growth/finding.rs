@@ -180,7 +180,7 @@ impl<'a> Growth<'a> {
         }
         if key.category == Category::Network
             && !connecting
-            && let Some(answers) = Answers::of(case, part)
+            && let Some(answers) = Answers::of(case, part, (jvm, key.target))
         {
             also.push(answers.in_title());
             finding.evidence.insert(1.min(finding.evidence.len()), answers.evidence());

@@ -13,6 +13,9 @@ super::remedies! {
     TIME_OUT_FOR_ANSWERS = "remedy-time-out-for-answers",
         "a limit on the time that an answer may take (Socket.setSoTimeout, the timeout of an HttpRequest, the driver's socket time-out), and a new connection after it: see with ss -tn whether the peer still knows of these",
         "any JDK", "a call that would have been answered late fails";
+    FIND_LOST_SEGMENTS = "remedy-find-lost-segments",
+        "find where the segments get lost: drops of the network cards and queues of both hosts (ip -s link, tc -s qdisc, nstat TcpExtListenDrops), rules that drop them (nft list ruleset), policers and load balancers between; the peer itself may be fast",
+        "any JDK", "";
     LOOK_BETWEEN = "remedy-look-between",
         "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
         "any JDK", "";
