@@ -4,10 +4,13 @@
 super::metrics! {
     TLS = "mechanism-tls-handshakes", "in TLS handshakes";
     EXCEPTIONS = "mechanism-exceptions", "filling in stack traces of exceptions";
+    UNWINDING = "mechanism-unwinding", "unwinding exceptions";
     STACK_WALKS = "mechanism-stack-walks", "walking stacks";
     PAGE_FAULTS = "mechanism-page-faults", "in page faults";
     UNMAPPING = "mechanism-unmapping", "giving memory back to the kernel";
     CLASS_LOADING = "mechanism-class-loading", "loading and defining classes";
+    INTROSPECTION = "mechanism-introspection", "inspecting classes as beans";
+    RESOURCES = "mechanism-resources", "looking for files on the class path";
     LINKING = "mechanism-linking", "linking lambdas, method handles and concatenations of strings";
     REGEX_COMPILE = "mechanism-regex-compile", "compiling regular expressions";
     REGEX = "mechanism-regex", "matching regular expressions";
@@ -24,6 +27,7 @@ super::metrics! {
     DATES = "mechanism-dates", "parsing and formatting dates";
     FORMATTING = "mechanism-formatting", "formatting text";
     REFLECTION = "mechanism-reflection", "looking up members of classes by reflection";
+    MANAGEMENT = "mechanism-management", "asking the JVM about its threads and memory (its management beans)";
     LOGGING = "mechanism-logging", "logging";
     GC_REFERENCES = "mechanism-gc-references", "processing references (soft, weak and phantom ones, finalizers, cleaners)";
     GC_STACKS = "mechanism-gc-stacks", "scanning the stacks of threads";

@@ -15,12 +15,19 @@ use crate::{Case, Evidence, Fact, Finding};
 /// their number to be reported.
 const WITH_CLASSES: f64 = 0.1;
 
+/// Whose the frames are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Java,
+    Jvm,
+    Kernel,
+}
+
 /// A kind of work: its words, the beginnings of its frames' names, and what helps.
 struct Mechanism {
     words: &'static Metric,
     frames: &'static [&'static str],
-    /// Whether the frames are the kernel's; Java methods else.
-    of_kernel: bool,
+    of: Of,
     remedy: Option<&'static Metric>,
 }
 
@@ -29,7 +36,7 @@ const fn java(
     frames: &'static [&'static str],
     remedy: Option<&'static Metric>,
 ) -> Mechanism {
-    Mechanism { words, frames, of_kernel: false, remedy }
+    Mechanism { words, frames, of: Of::Java, remedy }
 }
 
 const fn kernel(
@@ -37,11 +44,19 @@ const fn kernel(
     frames: &'static [&'static str],
     remedy: Option<&'static Metric>,
 ) -> Mechanism {
-    Mechanism { words, frames, of_kernel: true, remedy }
+    Mechanism { words, frames, of: Of::Kernel, remedy }
+}
+
+const fn jvm(
+    words: &'static Metric,
+    frames: &'static [&'static str],
+    remedy: Option<&'static Metric>,
+) -> Mechanism {
+    Mechanism { words, frames, of: Of::Jvm, remedy }
 }
 
 /// The special before the general: of what one is made of, another one may be a part.
-static MECHANISMS: [Mechanism; 23] = [
+static MECHANISMS: [Mechanism; 27] = [
     java(
         &mechanisms::TLS,
         &[
@@ -59,6 +74,21 @@ static MECHANISMS: [Mechanism; 23] = [
         &mechanisms::EXCEPTIONS,
         &["java.lang.Throwable.fillInStackTrace"],
         Some(&remedies::FEWER_EXCEPTIONS),
+    ),
+    // Sources: sharedRuntime.cpp, which asks for annotated methods when a stack overflows, and
+    // opto/runtime.cpp.
+    jvm(
+        &mechanisms::UNWINDING,
+        &[
+            "SharedRuntime::look_for_reserved_stack_annotated_method",
+            "SharedRuntime::raw_exception_handler_for_return_address",
+            "SharedRuntime::compute_compiled_exc_handler",
+            "OptoRuntime::handle_exception",
+            "OptoRuntime::rethrow",
+            "Runtime1::exception_handler_for_pc",
+            "InterpreterRuntime::exception_handler_for_exception",
+        ],
+        Some(&remedies::END_THE_RECURSION),
     ),
     java(
         &mechanisms::STACK_WALKS,
@@ -84,6 +114,22 @@ static MECHANISMS: [Mechanism; 23] = [
             "java.lang.invoke.StringConcatFactory",
         ],
         Some(&remedies::LOAD_ONCE),
+    ),
+    java(
+        &mechanisms::INTROSPECTION,
+        &["java.beans.Introspector.", "com.sun.beans.introspect."],
+        Some(&remedies::INSPECT_ONCE),
+    ),
+    java(
+        &mechanisms::RESOURCES,
+        &[
+            "java.lang.ClassLoader.getResource",
+            "java.lang.ClassLoader.findResource",
+            "java.lang.Class.getResource",
+            "java.net.URLClassLoader.getResource",
+            "java.net.URLClassLoader.findResource",
+        ],
+        Some(&remedies::FIND_RESOURCES_ONCE),
     ),
     java(
         &mechanisms::CLASS_LOADING,
@@ -144,6 +190,10 @@ static MECHANISMS: [Mechanism; 23] = [
             "java.util.concurrent.CopyOnWriteArrayList.indexOf",
             "java.util.concurrent.ConcurrentLinkedQueue.contains",
             "java.util.concurrent.ConcurrentLinkedQueue.remove",
+            "java.util.concurrent.ConcurrentLinkedQueue.size",
+            "java.util.concurrent.ConcurrentLinkedDeque.contains",
+            "java.util.concurrent.ConcurrentLinkedDeque.remove",
+            "java.util.concurrent.ConcurrentLinkedDeque.size",
         ],
         Some(&remedies::INDEX_INSTEAD),
     ),
@@ -152,7 +202,7 @@ static MECHANISMS: [Mechanism; 23] = [
         &["java.util.TimSort", "java.util.ComparableTimSort", "java.util.DualPivotQuicksort"],
         None,
     ),
-    java(&mechanisms::BIG_NUMBERS, &["java.math."], None),
+    java(&mechanisms::BIG_NUMBERS, &["java.math."], Some(&remedies::ROUND_NUMBERS)),
     java(
         &mechanisms::RANDOM,
         &["java.security.SecureRandom", "sun.security.provider.NativePRNG", "sun.security.provider.DRBG"],
@@ -174,6 +224,7 @@ static MECHANISMS: [Mechanism; 23] = [
         &["java.lang.Class.getMethod", "java.lang.Class.getDeclared", "java.lang.Class.privateGetDeclared"],
         None,
     ),
+    java(&mechanisms::MANAGEMENT, &["sun.management.", "com.sun.management."], Some(&remedies::ASK_SELDOM)),
     java(
         &mechanisms::LOGGING,
         &["ch.qos.logback.", "org.apache.logging.log4j.", "org.apache.log4j.", "java.util.logging."],
@@ -184,8 +235,11 @@ static MECHANISMS: [Mechanism; 23] = [
 impl Mechanism {
     fn has(&self, recording: &Recording, stack: StackId) -> bool {
         recording.frames_of(stack).any(|frame| {
-            let is_of = frame.is_java() != self.of_kernel
-                && (!self.of_kernel || frame.frame_type() == FrameType::Kernel);
+            let is_of = match self.of {
+                Of::Java => frame.is_java(),
+                Of::Kernel => frame.frame_type() == FrameType::Kernel,
+                Of::Jvm => !frame.is_java() && frame.frame_type() != FrameType::Kernel,
+            };
             is_of && self.frames.iter().any(|beginning| frame.name().starts_with(beginning))
         })
     }
@@ -249,7 +303,7 @@ fn has_made_class(recording: &Recording, stack: StackId) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::FrameType::{C2, Kernel};
+    use fathom_recording::FrameType::{C2, Kernel, Native};
 
     use super::*;
     use crate::built::{Built, whole_run};
@@ -284,6 +338,15 @@ mod tests {
         handshakes.title.states(&facts::MECHANISM, &[("value", "90%"), ("mechanism", "in TLS handshakes")]);
         assert!(handshakes.advises(&remedies::KEEP_TLS));
         assert!(said(&tls, 0.4).title.fact().find(&facts::MECHANISM).is_none(), "less than half");
+    }
+
+    #[test]
+    fn frames_of_the_jvm_tell_of_stacks_that_overflow() {
+        let unwinds =
+            [("SharedRuntime::look_for_reserved_stack_annotated_method", Native), ("shop.Tree.path", C2)];
+        let finding = said(&unwinds, 1.0);
+        finding.title.states(&facts::MECHANISM, &[("mechanism", "unwinding exceptions")]);
+        assert!(finding.advises(&remedies::END_THE_RECURSION));
     }
 
     #[test]

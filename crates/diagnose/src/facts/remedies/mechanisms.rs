@@ -13,6 +13,21 @@ super::remedies! {
     KEEP_MAPPED = "remedy-keep-mapped",
         "keep memory mapped and reuse it instead of mapping or allocating it anew for each operation; huge pages make faults fewer (-XX:+UseTransparentHugePages for the heap)",
         "any JDK", "what is kept takes memory";
+    END_THE_RECURSION = "remedy-end-the-recursion",
+        "find what throws (-Xlog:exceptions=info): a recursion without an end unwinds its whole stack in a StackOverflowError each time, whoever catches it; exceptions thrown through many frames cost by their number",
+        "-Xlog: JDK 9 and later", "";
+    INSPECT_ONCE = "remedy-inspect-once",
+        "keep what was found out about a class (PropertyDescriptors, a mapper for each type), and do not flush those caches for each operation",
+        "any JDK", "a cache keeps classes of loaders that should go";
+    FIND_RESOURCES_ONCE = "remedy-find-resources-once",
+        "look a file up once and keep its URL or content, and that it is not there, too: each look-up searches every jar of the class path",
+        "any JDK", "";
+    ROUND_NUMBERS = "remedy-round-numbers",
+        "round to the digits that are needed (setScale, MathContext): each product has the digits of both its factors, and the next one takes longer",
+        "any JDK", "what is rounded is lost";
+    ASK_SELDOM = "remedy-ask-seldom",
+        "ask for such figures once in so many seconds, by a thread of its own, and of those threads alone that matter: most of them go over all threads of the JVM",
+        "any JDK", "";
     LOAD_ONCE = "remedy-load-once",
         "load, define and generate classes once: keep class loaders, compiled expressions, templates and proxies instead of making them for each operation",
         "any JDK", "";
