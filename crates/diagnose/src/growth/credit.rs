@@ -19,6 +19,9 @@ const NEW_TIMES: f64 = 10.0;
 /// threads wait there.
 const WHY: f64 = 0.05;
 
+/// What stalls must grow by, of what their code grew by with them, to be a word of its title.
+const STALLS_MATTER: f64 = 0.05;
+
 impl<'a> Growth<'a> {
     /// Credits running time with what waiting for a CPU grew by beyond what findings say of others
     /// that took CPUs, where operations need more CPU time: threads that run longer wait longer,
@@ -98,7 +101,8 @@ impl<'a> Growth<'a> {
         let stalls = |g: &&Grown<'_>| {
             g.key.category == Category::AllocationStall && g.key.place == code.key.place && g.credit < 0.0
         };
-        self.grown.iter().find(stalls).filter(|_| code.key.category.is_running())
+        let matters = |g: &&Grown<'_>| g.slow - g.base >= STALLS_MATTER * code.by();
+        self.grown.iter().find(stalls).filter(|_| code.key.category.is_running()).filter(matters)
     }
 
     /// Whether threads wait for a CPU in a method in which they hardly did anything before.

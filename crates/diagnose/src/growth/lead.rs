@@ -1,5 +1,6 @@
 //! What grew most, and what queues behind it.
 
+use super::parts::BASE;
 use super::{Grown, THROUGHOUT, TIMES, on_threads};
 use crate::Case;
 use crate::intervals::Intervals;
@@ -7,6 +8,8 @@ use crate::waits::Category;
 
 /// What of a wait for who knows whom running time must have grown by to be the cause before it.
 const AS_MUCH: f64 = 0.5;
+/// Share of the baseline for which a thread may have been in a wait that is new.
+const HARDLY: f64 = 0.2;
 
 /// The cause, and what waits behind it.
 pub(super) struct Lead<'g, 'a> {
@@ -19,9 +22,7 @@ pub(super) struct Lead<'g, 'a> {
 /// What grew most; what queues behind it, where it is a resource that some thread waits for nearly
 /// all the time.
 pub(super) fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<Lead<'g, 'a>> {
-    let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
-    let throughout =
-        |g: &Grown<'_>| Intervals::of(g.part.intervals.iter().copied()).length_ns() as f64 / slow_ns;
+    let throughout = |g: &Grown<'_>| throughout(case, g);
     // That threads were blocked, on what nobody saw, names no cause: it stays with what is not
     // explained.
     let names_a_cause = |g: &&'g Grown<'a>| !matches!(g.key.category, Category::Idle | Category::Blocked);
@@ -49,4 +50,24 @@ pub(super) fn lead<'g, 'a>(case: &Case<'_>, grown: &[&'g Grown<'a>]) -> Option<L
         return Some(Lead { part: first, behind: Vec::new(), throughout: throughout(first) });
     }
     Some(Lead { part: root, behind, throughout: throughout(root) })
+}
+
+/// Share of the slow time in which some thread was in it.
+fn throughout(case: &Case<'_>, grown: &Grown<'_>) -> f64 {
+    let slow_ns = Intervals::of_windows(&case.slow).length_ns().max(1) as f64;
+    Intervals::of(grown.part.intervals.iter().copied()).length_ns() as f64 / slow_ns
+}
+
+/// Whether nearly all the slow time some thread is in a wait that ends by itself or from outside,
+/// and in the baseline there hardly ever was one: what operations wait for need not be theirs alone.
+pub(super) fn waits_all_along(case: &Case<'_>, grown: &[Grown<'_>]) -> bool {
+    use Category::{Disk, Dns, Network, Sleep, TimedWait};
+    let base_ms = Case::length_ms(&case.base);
+    grown.iter().any(|g| {
+        matches!(g.key.category, Disk | Dns | Network | Sleep | TimedWait)
+            && g.holds
+            && !g.part.is_new
+            && g.part.ms[BASE] <= HARDLY * base_ms
+            && throughout(case, g) >= THROUGHOUT
+    })
 }

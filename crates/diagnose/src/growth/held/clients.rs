@@ -13,6 +13,7 @@ use rustc_hash::FxHashSet;
 use super::{Answered, BY_THREADS, HELD_RULE, LONGER, SENDS};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
+use crate::growth::lead::waits_all_along;
 use crate::growth::{Growth, LEADS};
 use crate::intervals::Intervals;
 use crate::windows::progress::Progress;
@@ -51,6 +52,9 @@ impl Growth<'_> {
         let (longer, by_threads) = (slow - base, (threads - usual).max(0.0));
         let cost_ms = ((longer - by_threads) * operations).min(lost_ms);
         if slow < LONGER * base || by_threads > BY_THREADS * longer || cost_ms < LEADS * lost_ms {
+            return None;
+        }
+        if waits_all_along(case, &self.grown) {
             return None;
         }
         let pieces = Pieces::of(case, self.jvm).filter(|pieces| pieces.slow >= MORE_PIECES * pieces.base);
@@ -222,14 +226,26 @@ mod tests {
     }
 
     fn late(late_ms: f64, sends: u64, spent: f64) -> (bool, Option<Finding>) {
+        late_with(late_ms, sends, spent, Vec::new())
+    }
+
+    /// `network`: when some thread waits for the network.
+    fn late_with(late_ms: f64, sends: u64, spent: f64, network: Vec<(i64, i64)>) -> (bool, Option<Finding>) {
         let (jvm, recording) = service(late_ms, sends);
         let loss = crate::Loss { lost_ms: 16_000.0, ..crate::Loss::default() };
         let window = |from_s: i64, to_s: i64| vec![Window { from_ns: from_s * S, to_ns: to_s * S }];
         let whole = whole_run(&recording);
         let case = Case { slow: window(20, 40), base: window(0, 20), whole_run: false, loss, ..whole };
         let latency = Progress::of_latency(&recording, |_| true).unwrap();
-        let grown = crate::growth::tests::grew(&[(Category::Network, "", 0.5, spent)]);
+        let mut grown = crate::growth::tests::grew(&[(Category::Network, "", 0.5, spent)]);
+        grown.grown.iter_mut().for_each(|g| g.part.intervals.clone_from(&network));
         (rose(&case, &latency), Growth { jvm, ..grown }.late_at_clients(&case, &latency))
+    }
+
+    #[test]
+    fn where_a_thread_is_in_a_new_wait_all_along_nothing_is_held_back_outside() {
+        assert!(late_with(44.0, 1, 0.6, vec![(20 * S, 25 * S)]).1.is_some());
+        assert!(late_with(44.0, 1, 0.6, vec![(20 * S, 40 * S)]).1.is_none());
     }
 
     #[test]
