@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use fathom_hotspot::symbols::{JavaFrame, Lost};
-use fathom_recording::vocabulary::frame::cut;
+use fathom_recording::vocabulary::frame::{UNKNOWN_JAVA, cut};
 use fathom_recording::{FrameId, FrameType, Sink, StackId};
 
 use crate::bpf::own::{MODULE, OwnPrograms};
@@ -17,8 +17,6 @@ use super::samples::{Sample, Walked, WalkedFrame};
 
 /// Stacks and frames that are remembered at most; then they are looked up anew.
 const MOST_REMEMBERED: usize = 200_000;
-/// Name of a compiled or interpreted frame whose method is not known any more.
-const UNKNOWN_JAVA: &str = "[unknown Java method]";
 
 /// Frames by what was walked, stacks by all of their frames.
 #[derive(Default)]

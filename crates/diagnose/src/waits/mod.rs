@@ -16,6 +16,7 @@ pub(crate) mod record;
 pub(crate) mod replies;
 pub(crate) mod stack;
 mod streams;
+mod synchronizer;
 mod whose;
 
 pub use at_rest::is_at_rest;

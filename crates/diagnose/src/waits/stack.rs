@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
 use super::queues::{self, Takes};
+use super::synchronizer::Caller;
 use super::whose::{Whose, library};
 use super::{Category, acceptors, main_thread, native_rest, streams};
 
@@ -56,6 +57,7 @@ struct Shown {
     ends_outside_jdk: bool,
     /// … and is a method that waits for work itself.
     rests: bool,
+    caller: Caller,
 }
 
 const NOTHING: u8 = u8::MAX;
@@ -103,6 +105,7 @@ struct Frame {
     library: Option<u32>,
     is_recorder: bool,
     native: native_rest::Frame,
+    caller: Caller,
 }
 
 impl ByStack {
@@ -247,6 +250,7 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
         is_recorder: frame.frame_type == FrameType::Kernel
             && recording.strings.get(frame.module) == RECORDER_MODULE,
         native: native_rest::Frame::of(frame.frame_type, name),
+        caller: Caller::of(is_java, plain),
     }
 }
 
@@ -255,7 +259,9 @@ impl Shown {
     fn with(caller: Option<&Self>, is_root: bool, own: &Frame, (sleep, idle): (u8, u8)) -> Self {
         let is = |pick: fn(&Self) -> bool| caller.is_some_and(pick);
         let whose = caller.map_or(Whose::Jdk, |caller| caller.whose).with(own.library);
+        let innermost = own.caller.below(caller.map(|caller| caller.caller));
         let place = match own {
+            own if own.caller != innermost => NOTHING,
             // A library's thread that has nothing of the application on its stack takes its next
             // task.
             own if own.takes && matches!(whose, Whose::Library(_)) => own.place.min(idle),
@@ -278,6 +284,7 @@ impl Shown {
             is_in_recorder: own.is_recorder || (own.is_kernel && is(|caller| caller.is_in_recorder)),
             ends_outside_jdk: !own.is_jdk,
             rests: own.rests,
+            caller: innermost,
         }
     }
 }
@@ -405,6 +412,9 @@ mod tests {
         let acquire = (C2, "java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire");
         assert_eq!(category(&[run, (C2, "shop.Orders.add"), acquire, park, futex]), Category::Lock);
         assert_eq!(category(&[run, (C2, "shop.Orders.add"), park, futex]), Category::Waiting);
+        // A lock, a latch or a permit.
+        let unknown = (FrameType::Interpreted, "[unknown Java method]");
+        assert_eq!(category(&[run, unknown, acquire, acquire, park, futex]), Category::Waiting);
         assert_eq!(category(&[run, (Native, "pthread_mutex_lock"), futex]), Category::NativeLock);
         // Pools of libraries that park by themselves.
         for rest in [

@@ -9,6 +9,9 @@
 /// that they watch. Their names begin with it: "fathom: on_switch".
 pub const RECORDER_MODULE: &str = "fathom";
 
+/// The name of a compiled or interpreted frame whose method is not known (any more).
+pub const UNKNOWN_JAVA: &str = "[unknown Java method]";
+
 /// The prefix of the name of the root of a truncated stack, whose callers could not be unwound.
 pub const CUT_PREFIX: &str = "[stack cut: ";
 
