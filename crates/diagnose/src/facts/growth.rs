@@ -79,6 +79,9 @@ super::metrics! {
         "{value} of these waits last 40 to 50 ms, and Linux holds an acknowledgement back for 40: as where a request is written in pieces (Nagle's algorithm)";
     /// Threads that wait for one answer all the time.
     UNANSWERED = "unanswered", "{value|thread has|threads have} had no answer for up to {longest}";
+    /// Calls of the kernel after which threads stay away.
+    CALLS_FAIL = "calls-fail",
+        "{call}() fails {value} times a second instead of [{baseline}|never][, {share} of these calls]";
     /// Segments to a peer that got lost.
     SENT_AGAIN = "segments-sent-again",
         "{value|segment to it was|segments to it were} lost and sent again instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";

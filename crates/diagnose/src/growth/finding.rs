@@ -10,8 +10,8 @@ use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
 use super::{
-    Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, handshakes, mechanism, on_threads, sending,
-    words,
+    Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, failing, handshakes, mechanism, on_threads,
+    sending, words,
 };
 use crate::attribution::Key;
 use crate::confidence::Ground;
@@ -185,6 +185,13 @@ impl<'a> Growth<'a> {
             also.push(answers.in_title());
             finding.evidence.insert(1.min(finding.evidence.len()), answers.evidence());
             finding.remedies.insert(0, answers.remedy());
+        }
+        if let Some(failing) = failing::Failing::of(case, jvm, part)
+            .filter(|_| matches!(key.category, Category::Sleep | Category::TimedWait))
+        {
+            also.push(failing.in_title());
+            finding.evidence.insert(1.min(finding.evidence.len()), failing.evidence());
+            finding.remedies.insert(0, failing.remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {
