@@ -200,8 +200,8 @@ impl Collector for Sched {
             return;
         }
         // Its threads are watched from now on, or from when they were made where that was seen.
-        // One that sleeps has been off the CPU since before; the kernel's program knows only what it
-        // has seen, so it is entered here. Where it has seen more meanwhile, that holds.
+        // One that sleeps has been off the CPU since before; the kernel's program knows only what
+        // it has seen, so it is entered here. Where it has seen more meanwhile, that holds.
         let now_ns = monotonic_ns().max(0).cast_unsigned();
         let entry = asleep_since(now_ns);
         let mut since_ns: Vec<(u32, u64)> = Vec::new();

@@ -5,6 +5,7 @@ super::metrics! {
     TLS = "mechanism-tls-handshakes", "in TLS handshakes";
     EXCEPTIONS = "mechanism-exceptions", "filling in stack traces of exceptions";
     UNWINDING = "mechanism-unwinding", "unwinding exceptions";
+    REVOCATIONS = "mechanism-revocations", "taking biased locks away from their threads";
     STACK_WALKS = "mechanism-stack-walks", "walking stacks";
     PAGE_FAULTS = "mechanism-page-faults", "in page faults";
     UNMAPPING = "mechanism-unmapping", "giving memory back to the kernel";

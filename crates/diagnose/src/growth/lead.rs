@@ -59,7 +59,8 @@ fn throughout(case: &Case<'_>, grown: &Grown<'_>) -> f64 {
 }
 
 /// Whether nearly all the slow time some thread is in a wait that ends by itself or from outside,
-/// and in the baseline there hardly ever was one: what operations wait for need not be theirs alone.
+/// and in the baseline there hardly ever was one: what operations wait for need not be theirs
+/// alone.
 pub(super) fn waits_all_along(case: &Case<'_>, grown: &[Grown<'_>]) -> bool {
     use Category::{Disk, Dns, Network, Sleep, TimedWait};
     let base_ms = Case::length_ms(&case.base);

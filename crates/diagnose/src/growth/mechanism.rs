@@ -56,7 +56,7 @@ const fn jvm(
 }
 
 /// The special before the general: of what one is made of, another one may be a part.
-static MECHANISMS: [Mechanism; 27] = [
+static MECHANISMS: [Mechanism; 28] = [
     java(
         &mechanisms::TLS,
         &[
@@ -89,6 +89,12 @@ static MECHANISMS: [Mechanism; 27] = [
             "InterpreterRuntime::exception_handler_for_exception",
         ],
         Some(&remedies::END_THE_RECURSION),
+    ),
+    // biasedLocking.cpp, JDK 8 to 17.
+    jvm(
+        &mechanisms::REVOCATIONS,
+        &["BiasedLocking::", "RevokeOneBias", "VM_BulkRevokeBias"],
+        Some(&remedies::NO_BIASED_LOCKING),
     ),
     java(
         &mechanisms::STACK_WALKS,

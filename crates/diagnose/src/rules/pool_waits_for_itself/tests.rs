@@ -17,10 +17,10 @@ fn diagnosis(waits_ms: i64, waker: &str, runner: &'static str, other_ms: i64) ->
     diagnosis_of(4, (waits_ms, waker, runner), other_ms)
 }
 
-/// So many threads of a pool, each of which waits, in every slow second, `waits_ms` for a result that
-/// a thread of the pool `waker` gives, below a frame of `runner`; the rest it has no work. Without
-/// a waker the waits run into their time-out. The thread of another pool reads for `other_ms` of
-/// each slow second.
+/// So many threads of a pool, each of which waits, in every slow second, `waits_ms` for a result
+/// that a thread of the pool `waker` gives, below a frame of `runner`; the rest it has no work.
+/// Without a waker the waits run into their time-out. The thread of another pool reads for
+/// `other_ms` of each slow second.
 fn diagnosis_of(
     threads: i64,
     (waits_ms, waker, runner): (i64, &str, &'static str),
