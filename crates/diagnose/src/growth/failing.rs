@@ -32,8 +32,8 @@ const CALLS: [&str; 17] = [
     "unlink",
     "ftruncate",
 ];
-/// How many must fail, what part of these calls, how many times as many a second as in the baseline,
-/// and how many for each time that threads stay away.
+/// How many must fail, what part of these calls, how many times as many a second as in the
+/// baseline, and how many for each time that threads stay away.
 const FEW: f64 = 20.0;
 const PART: f64 = 0.3;
 const TIMES: f64 = 10.0;

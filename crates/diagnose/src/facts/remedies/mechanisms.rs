@@ -16,9 +16,6 @@ super::remedies! {
     END_THE_RECURSION = "remedy-end-the-recursion",
         "find what throws (-Xlog:exceptions=info): a recursion without an end unwinds its whole stack in a StackOverflowError each time, whoever catches it; exceptions thrown through many frames cost by their number",
         "-Xlog: JDK 9 and later", "";
-    NO_BIASED_LOCKING = "remedy-no-biased-locking",
-        "-XX:-UseBiasedLocking: objects that one thread has locked are locked by another, which has to ask the first one each time",
-        "JDK 8 to 17, where it is on by default before 15 only; later ones have none", "uncontended locking costs an atomic operation more";
     INSPECT_ONCE = "remedy-inspect-once",
         "keep what was found out about a class (PropertyDescriptors, a mapper for each type), and do not flush those caches for each operation",
         "any JDK", "a cache keeps classes of loaders that should go";
