@@ -22,8 +22,8 @@ use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
-    Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Window, Windows,
-    account, gc_ruled_out, headline, ledger, limits, marks, merge, metrics, seen, status,
+    Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Status, Window,
+    Windows, account, gc_ruled_out, headline, ledger, limits, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -159,6 +159,9 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         threads: seen::threads(&case),
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
+    // A level that never changes may be that of a pool which is too small.
+    let queues = findings.is_empty() && seen.largest.iter().any(|part| !part.details.is_empty());
+    let status = if status == Status::Healthy && queues { Status::NoCauseFound } else { status };
     let begins = if case.whole_run { &[][..] } else { &windows.slow };
     let tick_ns = chosen.lost_by.first().map_or(0, |(tick, _)| tick.length_ns());
     let marks = marks::of(recording, begins, tick_ns);
