@@ -408,6 +408,7 @@ impl<'a> Growth<'a> {
             found.push(self.below_finding(case, &below, share, cost_ms, by_change));
             left.retain(|g| !below.has(g));
         }
+        self.own_code_first(case, &mut left);
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
             // The same, which others wait for: it is one cause.

@@ -7,6 +7,7 @@
 //!                                                                                                   most of the growth lies
 //! ```
 
+use fathom_recording::StackId;
 use rustc_hash::FxHashMap;
 
 use super::callers::{an_operation, methods};
@@ -17,10 +18,15 @@ use crate::facts::{Value, checks, culprits, growth as facts, reasons};
 use crate::own_code::OwnCode;
 use crate::{Case, Fact, Finding, Layer};
 
-/// Share of the running time's growth that must lie below a method.
-const BELOW: f64 = 0.8;
+/// Share of the running time's growth that must lie below a method; the same without what threads
+/// run that have no code of the application's own on their stacks.
+const BELOW: [f64; 2] = [0.8, 0.7];
 /// Share of a part's slow time that must lie below it for the part to be of it.
 const OF_IT: f64 = 0.5;
+/// What of its time a thread of a library may have code of the application's own on its stack, and
+/// what of its growth own code must have grown by to come first.
+const HARDLY_OWN: f64 = 0.1;
+const AS_MUCH: f64 = 0.5;
 /// How many times as much as the largest part alone it must explain to be reported in its place.
 const WIDER: f64 = 1.25;
 /// Innermost methods that are named in a title.
@@ -61,9 +67,26 @@ impl<'a> Growth<'a> {
     pub(super) fn spread<'g>(&self, case: &Case<'a>, left: &[&'g Grown<'a>]) -> Option<Spread<'g, 'a>> {
         let running: Vec<&'g Grown<'a>> =
             left.iter().copied().filter(|g| g.key.category.is_running() && g.by() > 0.0).collect();
+        let own = OwnCode::of(case.jvm_name(self.jvm));
+        let is_own = |stack| case.recording.frames_of(stack).any(|f| f.is_java() && own.has(f.name()));
+        let all = || self.innermost(case, &running, BELOW[0], |_| true);
+        let of_own = || self.innermost(case, &running, BELOW[1], is_own);
+        all().or_else(of_own)
+    }
+
+    /// The innermost method below which that share lies of what the running time grew by of stacks
+    /// that `counts`.
+    fn innermost<'g>(
+        &self,
+        case: &Case<'a>,
+        running: &[&'g Grown<'a>],
+        share: f64,
+        counts: impl Fn(StackId) -> bool,
+    ) -> Option<Spread<'g, 'a>> {
         let mut below: FxHashMap<&'a str, Below> = FxHashMap::default();
         let (mut slow, mut base) = (0.0, 0.0);
-        for (stack, ms) in running.iter().flat_map(|g| &g.part.by_stack) {
+        for (stack, ms) in running.iter().flat_map(|g| &g.part.by_stack).filter(|(stack, _)| counts(**stack))
+        {
             let (now, usual) = an_operation(ms, &self.per);
             (slow, base) = (slow + now, base + usual);
             for (away, name) in methods(case.recording, *stack).into_iter().enumerate() {
@@ -76,13 +99,23 @@ impl<'a> Growth<'a> {
             }
         }
         let grew = slow - base;
-        let of_most = |(_, b): &(&&str, &Below)| b.slow - b.base >= BELOW * grew && b.slow >= TIMES * b.base;
+        let of_most = |(_, b): &(&&str, &Below)| b.slow - b.base >= share * grew && b.slow >= TIMES * b.base;
         let away = |b: &Below| b.away / b.slow.max(f64::MIN_POSITIVE);
         let candidates = below.iter().filter(of_most).filter(|_| grew > 0.0);
         let (method, sums) =
             candidates.min_by(|a, b| away(a.1).total_cmp(&away(b.1)).then_with(|| a.0.cmp(b.0)))?;
+        self.spread_below(case, running, (method, *sums))
+    }
+
+    /// The parts that lie below a method, where they are more than the largest of them alone.
+    fn spread_below<'g>(
+        &self,
+        case: &Case<'a>,
+        running: &[&'g Grown<'a>],
+        (method, sums): (&'a str, Below),
+    ) -> Option<Spread<'g, 'a>> {
         let is_below = |g: &&Grown<'a>| share_below(case, &g.part, method, self) >= OF_IT;
-        let parts: Vec<&'g Grown<'a>> = running.into_iter().filter(is_below).collect();
+        let parts: Vec<&'g Grown<'a>> = running.iter().copied().filter(is_below).collect();
         let spread = Spread {
             method,
             caller: self.called_from(case, &parts, method),
@@ -92,6 +125,35 @@ impl<'a> Growth<'a> {
         };
         let largest = spread.parts.iter().map(|g| g.by()).fold(0.0, f64::max);
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
+    }
+
+    /// Puts what threads of libraries run behind the application's own code, where that grew by half
+    /// as much: a selector that turns round and round while a worker is busy is its consequence.
+    pub(super) fn own_code_first(&self, case: &Case<'a>, left: &mut [&Grown<'a>]) {
+        let own = OwnCode::of(case.jvm_name(self.jvm));
+        let share_own = |g: &Grown<'a>| -> f64 {
+            let (mut all, mut of_own) = (0.0, 0.0);
+            for (stack, ms) in &g.part.by_stack {
+                let (slow, _) = an_operation(ms, &self.per);
+                all += slow;
+                let is_own = case.recording.frames_of(*stack).any(|f| f.is_java() && own.has(f.name()));
+                of_own += if is_own { slow } else { 0.0 };
+            }
+            of_own / f64::max(all, f64::MIN_POSITIVE)
+        };
+        let mut most = 0.0;
+        let are_libraries: Vec<bool> = left
+            .iter()
+            .map(|g| {
+                let of_own = if g.key.category.is_running() { share_own(g) } else { 0.5 };
+                most = if g.key.category.is_running() && of_own >= OF_IT { g.by().max(most) } else { most };
+                of_own < HARDLY_OWN
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..left.len()).collect();
+        order.sort_by_key(|i| are_libraries[*i] && left[*i].by() * AS_MUCH <= most);
+        let ordered: Vec<_> = order.into_iter().map(|i| left[i]).collect();
+        left.copy_from_slice(&ordered);
     }
 
     /// The nearest method of the application's own that most of the time below a method was called

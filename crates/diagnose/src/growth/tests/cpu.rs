@@ -118,6 +118,35 @@ fn cpu_time_that_grew_in_many_methods_is_named_by_the_one_that_all_are_below() {
     assert_eq!(found(&diagnosis(false)).named(), "shop.Desk.list");
 }
 
+/// A selector that turns round and round for as long as its worker is busy.
+#[test]
+fn what_a_library_runs_meanwhile_comes_behind_the_code_of_the_application() {
+    let first = |leaves: u32, busy: u32| {
+        let mut service = Service::of((300.0, 100.0));
+        ["worker-0", "io-0"].into_iter().for_each(|name| _ = service.thread(name));
+        for tenth in 0..600_u32 {
+            let at_s = f64::from(tenth) / 10.0;
+            if !is_slow(i64::from(tenth) / 10) {
+                continue;
+            }
+            let leaf = format!("org.base.store.Page{}.next", tenth % leaves);
+            let scan = [(leaf.as_str(), FrameType::C2), ("org.base.Select.scan", FrameType::C2)];
+            let own = [("Desk.list", FrameType::C2)];
+            let frames = if leaves > 1 { [&scan[..], &own].concat() } else { own.to_vec() };
+            if tenth % 10 < busy {
+                service.built.on_cpu("worker-0", &frames, at_s, 100.0);
+            }
+            if tenth % 10 < 6 {
+                service.built.on_cpu("io-0", &[("org.xnio.Loop.turn", FrameType::C2)], at_s, 100.0);
+            }
+        }
+        found(&service.diagnosis()).named().to_owned()
+    };
+    assert_eq!(first(7, 9), "org.base.Select.scan", "more than the selector, in many methods");
+    assert_eq!(first(1, 5), "Desk.list", "less than the selector");
+    assert_eq!(first(1, 2), "org.xnio.Loop.turn", "far less");
+}
+
 #[test]
 fn others_on_the_cpus_explain_no_more_than_waiting_for_a_cpu_grew_by() {
     let service = Service::of((300.0, 100.0));
