@@ -408,7 +408,7 @@ impl<'a> Growth<'a> {
             found.push(self.below_finding(case, &below, share, cost_ms, by_change));
             left.retain(|g| !below.has(g));
         }
-        self.own_code_first(case, &mut left);
+        let (meanwhile, mut left) = self.split_meanwhile(case, left);
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
             // The same, which others wait for: it is one cause.
@@ -441,7 +441,7 @@ impl<'a> Growth<'a> {
             share: g.by() / all,
         };
         let worked = left.iter().filter(|g| g.key.category != Category::Idle);
-        let worked = worked.chain(&recorder).filter(|g| g.by() > 0.0);
+        let worked = worked.chain(&recorder).chain(&meanwhile).filter(|g| g.by() > 0.0);
         Explained { left: worked.map(part).collect(), findings: found, of_holders: self.of_holders / all }
     }
 }

@@ -7,7 +7,7 @@
 //!                                                                                                   most of the growth lies
 //! ```
 
-use fathom_recording::StackId;
+use fathom_recording::{Recording, StackId};
 use rustc_hash::FxHashMap;
 
 use super::callers::{an_operation, methods};
@@ -68,7 +68,7 @@ impl<'a> Growth<'a> {
         let running: Vec<&'g Grown<'a>> =
             left.iter().copied().filter(|g| g.key.category.is_running() && g.by() > 0.0).collect();
         let own = OwnCode::of(case.jvm_name(self.jvm));
-        let is_own = |stack| case.recording.frames_of(stack).any(|f| f.is_java() && own.has(f.name()));
+        let is_own = |stack| has_own(case.recording, stack, own);
         let all = || self.innermost(case, &running, BELOW[0], |_| true);
         let of_own = || self.innermost(case, &running, BELOW[1], is_own);
         all().or_else(of_own)
@@ -127,33 +127,29 @@ impl<'a> Growth<'a> {
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
     }
 
-    /// Puts what threads of libraries run behind the application's own code, where that grew by half
-    /// as much: a selector that turns round and round while a worker is busy is its consequence.
-    pub(super) fn own_code_first(&self, case: &Case<'a>, left: &mut [&Grown<'a>]) {
+    /// Splits off what threads of libraries run that have no code of the application's own on
+    /// their stacks, where such code grew by half as much: a selector that turns round and round
+    /// while a worker is busy is its consequence.
+    pub(super) fn split_meanwhile<'g>(
+        &self,
+        case: &Case<'a>,
+        left: Vec<&'g Grown<'a>>,
+    ) -> (Vec<&'g Grown<'a>>, Vec<&'g Grown<'a>>) {
         let own = OwnCode::of(case.jvm_name(self.jvm));
         let share_own = |g: &Grown<'a>| -> f64 {
             let (mut all, mut of_own) = (0.0, 0.0);
             for (stack, ms) in &g.part.by_stack {
                 let (slow, _) = an_operation(ms, &self.per);
                 all += slow;
-                let is_own = case.recording.frames_of(*stack).any(|f| f.is_java() && own.has(f.name()));
-                of_own += if is_own { slow } else { 0.0 };
+                of_own += if has_own(case.recording, *stack, own) { slow } else { 0.0 };
             }
             of_own / f64::max(all, f64::MIN_POSITIVE)
         };
-        let mut most = 0.0;
-        let are_libraries: Vec<bool> = left
-            .iter()
-            .map(|g| {
-                let of_own = if g.key.category.is_running() { share_own(g) } else { 0.5 };
-                most = if g.key.category.is_running() && of_own >= OF_IT { g.by().max(most) } else { most };
-                of_own < HARDLY_OWN
-            })
-            .collect();
-        let mut order: Vec<usize> = (0..left.len()).collect();
-        order.sort_by_key(|i| are_libraries[*i] && left[*i].by() * AS_MUCH <= most);
-        let ordered: Vec<_> = order.into_iter().map(|i| left[i]).collect();
-        left.copy_from_slice(&ordered);
+        let running = left.iter().filter(|g| g.key.category.is_running());
+        let most = running.filter(|g| share_own(g) >= OF_IT).map(|g| g.by()).fold(0.0, f64::max);
+        left.into_iter().partition(|g| {
+            g.key.category.is_running() && g.by() * AS_MUCH <= most && share_own(g) < HARDLY_OWN
+        })
     }
 
     /// The nearest method of the application's own that most of the time below a method was called
@@ -284,4 +280,9 @@ mod tests {
         assert_eq!(named, [("Expr.depth", 7.0), ("Page.next", 5.0)]);
         assert_eq!(by_name(parts[1..].iter().copied(), "Expr.depth"), []);
     }
+}
+
+/// Whether a stack has code of the application's own.
+fn has_own(recording: &Recording, stack: StackId, own: OwnCode<'_>) -> bool {
+    recording.frames_of(stack).any(|frame| frame.is_java() && own.has(frame.name()))
 }
