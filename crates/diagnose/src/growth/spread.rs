@@ -269,6 +269,11 @@ fn short(method: &str) -> &str {
     &method[cut..]
 }
 
+/// Whether a stack has code of the application's own.
+fn has_own(recording: &Recording, stack: StackId, own: OwnCode<'_>) -> bool {
+    recording.frames_of(stack).any(|frame| frame.is_java() && own.has(frame.name()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::by_name;
@@ -280,9 +285,4 @@ mod tests {
         assert_eq!(named, [("Expr.depth", 7.0), ("Page.next", 5.0)]);
         assert_eq!(by_name(parts[1..].iter().copied(), "Expr.depth"), []);
     }
-}
-
-/// Whether a stack has code of the application's own.
-fn has_own(recording: &Recording, stack: StackId, own: OwnCode<'_>) -> bool {
-    recording.frames_of(stack).any(|frame| frame.is_java() && own.has(frame.name()))
 }

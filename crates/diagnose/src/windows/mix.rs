@@ -125,7 +125,8 @@ mod tests {
         assert!(found(|_| vec![0.02; 50]).is_none(), "scatter of many parts");
         let drift = |bin: usize| vec![1.0 - bin as f64 / 80.0, bin as f64 / 80.0];
         assert!(found(drift).is_none(), "drift");
-        let by_turns = |bin: usize| if (bin / 10) % 2 == 0 { vec![1.0, 0.0] } else { vec![0.0, 1.0] };
+        let by_turns =
+            |bin: usize| if (bin / 10).is_multiple_of(2) { vec![1.0, 0.0] } else { vec![0.0, 1.0] };
         assert!(found(by_turns).is_none(), "phases by turns");
     }
 }
