@@ -409,6 +409,7 @@ impl<'a> Growth<'a> {
             left.retain(|g| !below.has(g));
         }
         let (meanwhile, mut left) = self.split_meanwhile(case, left);
+        let own = 1.0 - meanwhile.iter().map(|g| g.by()).sum::<f64>() / self.all().max(f64::MIN_POSITIVE);
         while found.len() < most {
             let Some(lead) = lead(case, &left) else { break };
             // The same, which others wait for: it is one cause.
@@ -418,7 +419,7 @@ impl<'a> Growth<'a> {
                 true => by / self.all(),
                 false => by / self.resources(),
             };
-            if share < LEADS || !self.is_enough(lead.part.by()) {
+            if share < LEADS * own || !self.is_enough(lead.part.by()) {
                 break;
             }
             let cost_ms = (lost_ms * share).min(rest_ms);

@@ -210,8 +210,7 @@ fn find_apart_from_levels(
     for (i, (from, to, median)) in levels.iter().enumerate() {
         let better_before = levels[..i].iter().any(|(_, _, before)| *median <= before * (1.0 - EFFECT));
         let (Some(first), Some(last)) = (ticks.get(*from), ticks.get(*to - 1)) else { continue };
-        let is_tail = *to == values.len() && to - from <= tail(progress.values.len());
-        if better_before && usual.is_dip(*median) && *last >= begin && !is_tail {
+        if better_before && usual.is_dip(*median) && *last >= begin {
             let (mut first, mut last) = ((*first).max(begin), *last);
             // Ranks place an end to within a tick or two: one that is nearer to the usual level is
             // not the dip's.
@@ -257,11 +256,6 @@ fn find_apart_from_levels(
             .map(|((from, to), share)| (progress.window(from, to), share)),
         base,
     }
-}
-
-/// How many slow ticks at the very end may be the end of the load.
-fn tail(ticks: usize) -> usize {
-    MIN_TICKS.max((TAIL * ticks as f64).ceil() as usize)
 }
 
 /// Whether the first and the last tick of a dip are slow for a part of them only. Where next to
@@ -354,7 +348,7 @@ fn runs(progress: &Progress, usual: &Usual, begin: usize) -> Vec<(usize, usize)>
             _ => joined.push((from, to)),
         }
     }
-    let tail = tail(n);
+    let tail = MIN_TICKS.max((TAIL * n as f64).ceil() as usize);
     // The latency of one tick may be that of one operation; a gap is no zero.
     let lowest = usual.level - OUTAGE_SIGMAS * usual.sigma;
     let can_be_out = !progress.of_latency && lowest >= OUTAGE.0 * usual.level;
