@@ -119,7 +119,11 @@ pub fn operation(explained: &Explained) -> String {
     let own = &explained.operation;
     let thread = own.thread.as_deref().unwrap_or("no thread known");
     let mut text =
-        format!("{}: {}, {}, on {}\n\n", own.id, printable(&own.kind), millis(own.ms), printable(thread));
+        format!("{}: {}, {}, on {}\n", own.id, printable(&own.kind), millis(own.ms), printable(thread));
+    if let (Some(trace), Some(span)) = (&own.trace_id, &own.span_id) {
+        let _ = writeln!(text, "span {} of trace {}", printable(span), printable(trace));
+    }
+    text.push('\n');
     let mut lengths: Vec<i64> = explained.pieces.iter().map(|p| p.to_ns.saturating_sub(p.from_ns)).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     let least = lengths.get(PIECES - 1).copied().unwrap_or(0);
@@ -146,7 +150,7 @@ pub fn operation(explained: &Explained) -> String {
         let _ = writeln!(text, "{:>12} {:>10}  {left} shorter pieces", "", millis(left_ms));
     }
     if !explained.note.is_empty() {
-        let _ = writeln!(text, "\n{}", explained.note);
+        let _ = writeln!(text, "\n{}", printable(&explained.note));
     }
     text
 }
@@ -165,6 +169,8 @@ mod tests {
             to_ns: 1,
             ms: 1.0,
             thread: None,
+            trace_id: None,
+            span_id: None,
         };
         let side = Side { operations: slow, looked_at, mean_ms: 1.0, on_a_thread: 0 };
         Slowest {
