@@ -7,6 +7,7 @@ use std::process::Command;
 
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{Recording, Span};
+use serde_json::Value;
 
 use crate::live::process::Talking;
 use crate::live::recorded::{self, of_thread};
@@ -141,6 +142,7 @@ fn the_spans_of_a_jvms_threads_lead_to_their_waits() {
         let recording = record(dir, &running, "4s");
         single_spans_are_known(&recording, "single", 1, "JVM");
         nested_spans_are_known(&recording);
+        a_span_is_explained(dir, &recording);
         let info = json(dir, &["info", "x.fathom"]);
         assert!(info.to_string().contains(kind::TRACE_SPAN), "{info}");
     });
@@ -153,6 +155,27 @@ fn the_spans_of_a_jvms_threads_lead_to_their_waits() {
         let named = naps.iter().filter(|nap| nap.label(label::SPAN_ID).is_some()).count();
         assert!(named >= 8, "{named} of {} waits", naps.len());
     });
+}
+
+/// By its id, as a tracing backend shows it: what its thread did in it.
+#[track_caller]
+fn a_span_is_explained(dir: &Path, recording: &Recording) {
+    let naps = of_thread(recording, kind::SCHED_OFF, "single");
+    let mut naps = naps.iter().filter(|nap| asleep(nap) >= NAP_NS);
+    let id = naps.nth(2).and_then(|nap| nap.label(label::SPAN_ID)).expect("three spans at least");
+    // Not the first: those of the other thread have the numbers 1 and 2.
+    let ids =
+        |operation: &Value| ["thread", "span_id"].map(|key| operation[key].as_str().unwrap().to_owned());
+    let explained = json(dir, &["diagnose", "x.fathom", "--op", id]);
+    assert_eq!(ids(&explained["operation"]), ["single", id], "{explained}");
+    let pieces = explained["pieces"].as_array().unwrap().iter();
+    let spent = |words: &str| -> f64 {
+        pieces.clone().filter(|p| p["words"] == words).map(|p| p["ms"].as_f64().unwrap()).sum()
+    };
+    assert!((45.0..60.0).contains(&spent("asleep")), "{explained}");
+    assert!((15.0..50.0).contains(&spent("running")), "{explained}");
+    let longest = json(dir, &["diagnose", "x.fathom", "--slowest", "1", "--kind", "span"]);
+    assert!(longest["operations"].as_u64().unwrap() >= 12, "{longest}");
 }
 
 /// One span within another: 20 ms, 25 ms in the inner one, 20 ms.
