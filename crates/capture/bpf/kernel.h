@@ -59,6 +59,10 @@ struct uprobe_task___fathom {
 	struct return_instance___fathom *return_instances; /* the last call first */
 };
 
+struct thread_struct___fathom {
+	unsigned long fsbase; /* the thread pointer */
+};
+
 struct task_struct___fathom {
 	unsigned int flags;
 	unsigned long nvcsw;  /* switches away from it: by its own will */
@@ -71,6 +75,7 @@ struct task_struct___fathom {
 	struct task_struct___fathom *group_leader;
 	struct signal_struct___fathom *signal;
 	char comm[16];
+	struct thread_struct___fathom thread;
 };
 
 #pragma clang attribute pop

@@ -6,6 +6,7 @@
 
 #include "unwind.h"
 #include "targets.h"
+#include "thread_context.h"
 #include "losses.h"
 
 /* Whether every process is sampled, or those in `targets` only. */
@@ -69,6 +70,7 @@ static __always_inline struct walk *begin_sample(__u8 kind)
 	w->sample.pid = pid;
 	w->sample.tid = tid_of(task);
 	w->sample.kind = kind;
+	w->sample.context = CONTEXT_UNKNOWN;
 	bpf_get_current_comm(w->sample.comm, sizeof(w->sample.comm));
 	return w;
 }
@@ -114,6 +116,8 @@ static __always_inline void walk_current(struct walk *w)
 		return;
 	}
 	w->process = *process;
+	if (w->process.context_kind)
+		read_thread_context(w);
 	take_registers(w->registers, regs);
 	walk_stack(w);
 }

@@ -8,6 +8,8 @@ SENT(stack_sample);
 SENT(kept_head);
 NAMED(unwind_limit);
 NAMED(process_flag);
+NAMED(context_kind);
+NAMED(context_state);
 NAMED(row_kind);
 NAMED(mapping_kind);
 NAMED(frame_kind);

@@ -82,6 +82,24 @@ struct process_code {
 	__u32 mappings;
 	__u32 jvm;         /* index in the array of JVMs, plus one; 0: none */
 	__u32 flags;
+	__u32 context_kind; /* enum context_kind */
+	__u32 context_module;
+	__u64 context_offset;
+};
+
+/* Where a thread has the address of its trace context (thread_context.h). */
+enum context_kind {
+	CONTEXT_NOWHERE, /* the process offers none */
+	CONTEXT_STATIC,  /* `context_offset` from the thread pointer */
+	CONTEXT_DYNAMIC, /* `context_offset` within the thread's block of module
+	                  * `context_module` */
+};
+
+/* Whether a thread was in a span of a trace when its sample was taken. */
+enum context_state {
+	CONTEXT_UNKNOWN, /* not read, or not readable */
+	CONTEXT_NONE,
+	CONTEXT_SPAN,
 };
 
 enum process_flag {
@@ -165,10 +183,13 @@ struct stack_sample {
 	__u16 kernel_frames;
 	__u8 kind;
 	__u8 reason;     /* enum cut_reason */
-	__u8 pad[2];
+	__u8 context;    /* enum context_state */
+	__u8 pad;
 	char comm[16];
 	__u64 weight;    /* of a CPU sample: what the perf event counted since the
 	                  * last, in its unit; else 0 */
+	__u8 trace_id[16]; /* of CONTEXT_SPAN */
+	__u8 span_id[8];
 };
 
 /*

@@ -20,9 +20,11 @@ use std::rc::Rc;
 
 use fathom_recording::SampleRow;
 
+use crate::thread_context::{Seen, Whose};
 use crate::unwind::kept::{Awaited, Kept, Waiting};
 use crate::unwind::reason_name;
-use crate::unwind::samples::Sample;
+use crate::unwind::samples::{Sample, context_of};
+use crate::unwind::shared::StackSample;
 use crate::{
     CaptureEngine, Collector, Context, CpuEvent, Entry, Order, Selection, Service, Settings, TargetEvent,
     Unavailable, perf_event,
@@ -92,9 +94,15 @@ impl Cpu {
         for end in &ends {
             let record = &records[begin..*end];
             let taken = if Kept::is_one(record) {
-                Kept::parse(record).map(|kept| self.kept(kept, true, cx))
+                Kept::parse(record).map(|kept| {
+                    Self::see_context(&kept.head, cx);
+                    self.kept(kept, true, cx);
+                })
             } else {
-                Sample::parse(record).map(|sample| self.one(&sample, cx))
+                Sample::parse(record).map(|sample| {
+                    Self::see_context(&sample.head, cx);
+                    self.one(&sample, cx);
+                })
             };
             if taken.is_none() {
                 cx.source_mut().skipped += 1;
@@ -137,6 +145,21 @@ impl Cpu {
             let may_wait = ends != Some(kept.head.pid as i32);
             self.kept(kept, may_wait, cx);
         }
+    }
+
+    /// Takes in which span the thread was in.
+    fn see_context(head: &StackSample, cx: &mut Context<'_>) {
+        let seen = context_of(head);
+        if seen == Seen::Unknown {
+            return;
+        }
+        let process = cx.process(head.pid.cast_signed());
+        let thread = cx.thread(head.pid.cast_signed(), head.tid.cast_signed());
+        cx.services.spans_seen.take_in(
+            Whose { pid: head.pid, process, thread },
+            (head.t_ns, head.t_ns),
+            seen,
+        );
     }
 
     fn one(&mut self, sample: &Sample<'_>, cx: &mut Context<'_>) {

@@ -14,8 +14,9 @@ use crate::bpf::kit::Loaded;
 use crate::bpf::losses::Losses;
 use crate::bpf::ring::Ring;
 use crate::collector::Context;
+use crate::thread_context::Seen;
 use crate::unwind::SharedUnwinder;
-use crate::unwind::samples::Sample;
+use crate::unwind::samples::{Sample, context_of};
 
 /// A thread, and when its stack was taken: monotonic nanoseconds.
 type Stamp = (u32, u64);
@@ -111,6 +112,12 @@ impl<E: 'static> Events<E> {
     ) -> Option<StackId> {
         let sample = Sample::parse(self.waiting.get(&(tid, stack_ns))?)?;
         self.placed(pid, &sample.without_kernel(), cx)
+    }
+
+    /// The context of the thread when the stack of an event was taken; the stack is left there.
+    pub(crate) fn context(&self, tid: u32, stack_ns: u64) -> Seen {
+        let sample = self.waiting.get(&(tid, stack_ns)).and_then(|record| Sample::parse(record));
+        sample.map_or(Seen::Unknown, |sample| context_of(&sample.head))
     }
 
     /// Whether stacks are walked at all.

@@ -57,6 +57,7 @@ mod starts;
 pub mod symbols;
 pub mod syscalls;
 pub mod target;
+mod thread_context;
 mod tracefs;
 pub mod unwind;
 mod written_files;

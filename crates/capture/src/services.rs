@@ -9,6 +9,7 @@ use crate::bpf::dispatcher::Dispatcher;
 use crate::bpf::interrupts::Interrupts;
 use crate::dns_queries::DnsQueries;
 use crate::starts::Starts;
+use crate::thread_context::{Looks, SpansSeen};
 use crate::unwind::SharedUnwinder;
 
 /// A service that a collector may need. The session makes it before the first of them starts.
@@ -33,6 +34,10 @@ pub struct Services {
     pub(crate) dns_queries: DnsQueries,
     /// Starts of threads, of which `sched` and `jvm-events` see a part each. Written by `sched`.
     pub(crate) starts: Starts,
+    /// Processes whose threads may have trace contexts; looked at by the session.
+    pub(crate) contexts: Looks,
+    /// In which spans threads were seen. Written by the session.
+    pub(crate) spans_seen: SpansSeen,
     dispatcher: Option<Rc<Dispatcher>>,
     interrupts: Option<Result<Rc<Interrupts>, Unavailable>>,
     /// What was made or tried.

@@ -12,7 +12,7 @@
 
 use std::time::{Duration, Instant};
 
-use fathom_recording::{Check, ClockBasis, Placement, Source, SourceId, quantity};
+use fathom_recording::{Check, SourceId, quantity};
 
 use crate::clock::monotonic_ns;
 use crate::error::CaptureError;
@@ -23,6 +23,7 @@ use crate::{
     COLLECTORS, CaptureEngine, Clock, Collector, Context, Entry, Order, Services, Settings, Unavailable,
 };
 
+mod contexts;
 mod end;
 mod engines;
 mod limits;
@@ -40,6 +41,7 @@ pub use limits::Limits;
 pub(crate) use limits::free_bytes;
 pub use memory::left as memory_left;
 pub use output::Output;
+use output::source_row;
 pub(crate) use priority::Raised;
 pub use signals::Signals;
 use window::{Window, Within};
@@ -331,6 +333,7 @@ impl Session {
     fn serve(&mut self, writer: &mut dyn Output) {
         if writer.wants_unfinished() {
             self.each(writer, |running| running.works, |running, cx| running.collector.write_unfinished(cx));
+            self.write_open_spans(writer);
             writer.has_unfinished();
         }
         if writer.wants_new_names() {
@@ -417,6 +420,7 @@ impl Session {
 
     fn drain(&mut self, writer: &mut dyn Output) {
         self.keep_stacks_up(writer);
+        let since_ns = monotonic_ns().max(0).cast_unsigned();
         self.each(
             writer,
             |running| running.works,
@@ -427,6 +431,7 @@ impl Session {
                 }
             },
         );
+        self.keep_contexts_up(since_ns, writer);
     }
 
     fn stop_collectors(&mut self, writer: &mut dyn Output) {
@@ -437,6 +442,7 @@ impl Session {
         let is_last = |running: &Running| running.entry.order == Order::StopsLast;
         self.each(writer, |running| !is_last(running), |running, cx| running.collector.stop(cx));
         self.each(writer, is_last, |running, cx| running.collector.stop(cx));
+        self.end_spans(None, writer);
         self.end_stacks(writer);
     }
 
@@ -481,20 +487,4 @@ fn context<'a>(
     services: &'a mut Services,
 ) -> Context<'a> {
     Context { sink, source, targets, clock, settings, services }
-}
-
-/// A source whose rows are stamped by the kernel's monotonic clock.
-fn source_row(name: &str, format: &str, clock: Clock) -> Source {
-    Source {
-        name: name.to_owned(),
-        format: format.to_owned(),
-        clock: ClockBasis::Epoch,
-        placement: Placement {
-            wall: true,
-            offset_ns: 0,
-            uncertainty_ns: Some(clock.uncertainty_ns()),
-            how: "recorded live, timestamped by the machine's clock".into(),
-        },
-        ..Source::default()
-    }
 }

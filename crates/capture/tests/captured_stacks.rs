@@ -166,8 +166,7 @@ impl Kept {
             rows.extend(of_it);
         }
         let jvm = JvmCode::read_from_bytes(&self.jvm).unwrap();
-        let process =
-            ProcessCode { first_mapping: 0, mappings: self.mappings.len() as u32, jvm: 1, flags: 0 };
+        let process = ProcessCode { mappings: self.mappings.len() as u32, jvm: 1, ..ProcessCode::default() };
         let tables = Tables { rows: &rows, pages: &pages, mappings: &self.mappings, jvms: &[jvm], process };
         let mut text = format!("JDK {}\n", self.release);
         for stack in &self.stacks {

@@ -61,16 +61,16 @@ fn stacks_of_stopped_threads_are_walked_to_their_roots() {
 
 /// `struct kept_stack` of bpf/unwind_types.h, of a thread that stands.
 fn record(pid: u32, tid: i32, registers: &[u64; 16], pc: u64, stack: &[u8], from: u64) -> Vec<u8> {
-    let mut record = vec![0; 1240];
+    let mut record = vec![0; 1264];
     record[16..20].copy_from_slice(&pid.to_le_bytes());
     record[20..24].copy_from_slice(&tid.to_le_bytes());
     record[28] = kept::KIND;
-    record[56..64].copy_from_slice(&pc.to_le_bytes());
+    record[80..88].copy_from_slice(&pc.to_le_bytes());
     for (i, register) in registers.iter().enumerate() {
-        record[64 + 8 * i..72 + 8 * i].copy_from_slice(&register.to_le_bytes());
+        record[88 + 8 * i..96 + 8 * i].copy_from_slice(&register.to_le_bytes());
     }
-    record[192..200].copy_from_slice(&from.to_le_bytes());
-    record[208..212].copy_from_slice(&(stack.len() as u32).to_le_bytes());
+    record[216..224].copy_from_slice(&from.to_le_bytes());
+    record[232..236].copy_from_slice(&(stack.len() as u32).to_le_bytes());
     record.extend_from_slice(stack);
     record
 }
@@ -118,7 +118,7 @@ fn a_stack_that_was_kept_is_walked_later_to_the_frames_that_it_had() {
             } else {
                 others.push((tid, head, late.sample().head));
             }
-            for length in [0, 55, 56, 1239] {
+            for length in [0, 79, 80, 1263] {
                 assert!(Kept::parse(&record[..length]).is_none(), "{length} bytes are no record");
             }
         }

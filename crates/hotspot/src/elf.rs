@@ -16,12 +16,15 @@ const LONGEST_CHAIN: u32 = 1024;
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
+const PT_TLS: u32 = 7;
 const DT_HASH: u64 = 4;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 /// `sizeof(Elf64_Sym)`.
 const SYMBOL_SIZE: u64 = 24;
+/// What `st_info` of a thread-local variable has in its lower four bits.
+const STT_TLS: u8 = 6;
 
 /// A 64-bit ELF library as it lies in memory.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +33,29 @@ pub struct LoadedElf {
     pub bias: u64,
     /// First address after its last segment.
     pub end: u64,
+    /// Its thread-local variables; `None`: it has none.
+    pub tls: Option<TlsSegment>,
     symbols: u64,
     strings: u64,
     hash: Hash,
+}
+
+/// The segment of a library's thread-local variables (`PT_TLS`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsSegment {
+    /// The file's own address of its first byte.
+    pub address: u64,
+    /// Bytes of a thread.
+    pub size: u64,
+    /// A power of two, or 0.
+    pub align: u64,
+}
+
+/// An exported symbol.
+#[derive(Clone, Copy, Debug)]
+struct Symbol {
+    info: u8,
+    value: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +75,7 @@ impl LoadedElf {
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| head[at + i]));
         let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let (table, size, count) = (base.wrapping_add(number(32)), short(54), short(56).min(MOST_HEADERS));
-        let (mut bias, mut end, mut dynamic) = (None, 0u64, None);
+        let (mut bias, mut end, mut dynamic, mut tls) = (None, 0u64, None, None);
         for i in 0..u64::from(count) {
             let header = table.wrapping_add(i * u64::from(size));
             let kind = memory.read_u32(header)?;
@@ -64,6 +87,9 @@ impl LoadedElf {
                 end = end.max(address.wrapping_add(memory.read_u64(header.wrapping_add(40))?));
             } else if kind == PT_DYNAMIC {
                 dynamic = Some(address);
+            } else if kind == PT_TLS {
+                let size = memory.read_u64(header.wrapping_add(40))?;
+                tls = Some(TlsSegment { address, size, align: memory.read_u64(header.wrapping_add(48))? });
             }
         }
         let (Some(bias), Some(dynamic)) = (bias, dynamic) else { return Ok(None) };
@@ -84,7 +110,7 @@ impl LoadedElf {
         }
         Ok(match (symbols, strings, gnu.or(sysv)) {
             (Some(symbols), Some(strings), Some(hash)) => {
-                Some(Self { bias, end: bias.wrapping_add(end), symbols, strings, hash })
+                Some(Self { bias, end: bias.wrapping_add(end), tls, symbols, strings, hash })
             }
             _ => None,
         })
@@ -92,13 +118,29 @@ impl LoadedElf {
 
     /// Where an exported symbol lies in memory; whatever its version.
     pub fn symbol(&self, memory: &impl Memory, name: &str) -> Result<Option<u64>, Unreadable> {
+        Ok(self.find(memory, name)?.map(|symbol| self.bias.wrapping_add(symbol.value)))
+    }
+
+    /// Where an exported thread-local variable lies among those of the library, bytes from the
+    /// first.
+    pub fn thread_local(&self, memory: &impl Memory, name: &str) -> Result<Option<u64>, Unreadable> {
+        let found = self.find(memory, name)?.filter(|symbol| symbol.info & 0xf == STT_TLS);
+        Ok(found.map(|symbol| symbol.value))
+    }
+
+    fn find(&self, memory: &impl Memory, name: &str) -> Result<Option<Symbol>, Unreadable> {
         match self.hash {
             Hash::Gnu(table) => self.by_gnu_hash(memory, table, name),
             Hash::SystemV(table) => self.by_system_v_hash(memory, table, name),
         }
     }
 
-    fn by_gnu_hash(&self, memory: &impl Memory, table: u64, name: &str) -> Result<Option<u64>, Unreadable> {
+    fn by_gnu_hash(
+        &self,
+        memory: &impl Memory,
+        table: u64,
+        name: &str,
+    ) -> Result<Option<Symbol>, Unreadable> {
         let buckets = memory.read_u32(table)?;
         let first_hashed = memory.read_u32(table.wrapping_add(4))?;
         let bloom_words = u64::from(memory.read_u32(table.wrapping_add(8))?);
@@ -114,9 +156,9 @@ impl LoadedElf {
             let Some(position) = symbol.checked_sub(first_hashed) else { return Ok(None) };
             let link = memory.read_u32(chain_table.wrapping_add(u64::from(position) * 4))?;
             if link | 1 == hash | 1
-                && let Some(address) = self.if_named(memory, symbol, name)?
+                && let Some(found) = self.if_named(memory, symbol, name)?
             {
-                return Ok(Some(address));
+                return Ok(Some(found));
             }
             if link & 1 == 1 {
                 return Ok(None);
@@ -131,7 +173,7 @@ impl LoadedElf {
         memory: &impl Memory,
         table: u64,
         name: &str,
-    ) -> Result<Option<u64>, Unreadable> {
+    ) -> Result<Option<Symbol>, Unreadable> {
         let buckets = memory.read_u32(table)?;
         if buckets == 0 {
             return Ok(None);
@@ -142,23 +184,23 @@ impl LoadedElf {
             if symbol == 0 {
                 return Ok(None);
             }
-            if let Some(address) = self.if_named(memory, symbol, name)? {
-                return Ok(Some(address));
+            if let Some(found) = self.if_named(memory, symbol, name)? {
+                return Ok(Some(found));
             }
             symbol = word(u64::from(buckets) + u64::from(symbol))?;
         }
         Ok(None)
     }
 
-    /// The address of a symbol when it is defined and has this name.
-    fn if_named(&self, memory: &impl Memory, symbol: u32, name: &str) -> Result<Option<u64>, Unreadable> {
+    /// A symbol when it is defined and has this name.
+    fn if_named(&self, memory: &impl Memory, symbol: u32, name: &str) -> Result<Option<Symbol>, Unreadable> {
         let entry: [u8; SYMBOL_SIZE as usize] =
             memory.read_array(self.symbols.wrapping_add(u64::from(symbol) * SYMBOL_SIZE))?;
         let name_at = u32::from_le_bytes(std::array::from_fn(|i| entry[i]));
         let section = u16::from_le_bytes([entry[6], entry[7]]);
         let value = u64::from_le_bytes(std::array::from_fn(|i| entry[8 + i]));
         let found = memory.read_c_string(self.strings.wrapping_add(u64::from(name_at)), name.len() + 1)?;
-        Ok((section != 0 && found == name).then(|| self.bias.wrapping_add(value)))
+        Ok((section != 0 && found == name).then_some(Symbol { info: entry[4], value }))
     }
 }
 
@@ -202,5 +244,10 @@ mod tests {
         let address = elf.symbol(&memory, "getpid").unwrap();
         assert_eq!(address, Some(libc::getpid as *const () as u64));
         assert_eq!(elf.symbol(&memory, "no_such_function_of_any_libc").unwrap(), None);
+        // glibc exports its errno, for itself.
+        assert_eq!(elf.thread_local(&memory, "getpid").unwrap(), None);
+        let errno = elf.thread_local(&memory, "errno").unwrap();
+        let own = elf.tls.expect("the C library has thread-local variables");
+        assert!(errno.is_some_and(|at| at < own.size), "{errno:?} in {own:?}");
     }
 }

@@ -33,7 +33,7 @@ mod vm;
 pub mod vm_structs;
 pub mod walk;
 
-pub use elf::LoadedElf;
+pub use elf::{LoadedElf, TlsSegment};
 pub use error::{Error, Result};
 pub use libjvm::Libjvm;
 pub use release::Release;

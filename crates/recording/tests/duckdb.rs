@@ -75,6 +75,12 @@ fn recording() -> (Recording, Filled) {
         }
         recording.point(filled.series, i as i64 * 1_000_000_000, 1_000_000_000, i as f64 / 3.0);
     }
+    let seen = (1_700_000_000_000_000_000, 1_700_000_001_000_000_000);
+    recording.span(&SpanRow {
+        thread: filled.threads.first().copied(),
+        labels: &[("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736"), ("span_id", "00f067aa0ba902b7")],
+        ..SpanRow::new("trace.span", "span", seen, filled.process, filled.source)
+    });
     let check = Check { claim: "it's so".into(), holds: false, detail: "\"no\"".into() };
     recording.source_mut(filled.source).checks.push(check);
     recording.seal();

@@ -119,7 +119,20 @@ pub fn operation(explained: &Explained) -> String {
     let own = &explained.operation;
     let thread = own.thread.as_deref().unwrap_or("no thread known");
     let mut text =
-        format!("{}: {}, {}, on {}\n\n", own.id, printable(&own.kind), millis(own.ms), printable(thread));
+        format!("{}: {}, {}, on {}\n", own.id, printable(&own.kind), millis(own.ms), printable(thread));
+    if let (Some(trace), Some(span)) = (&own.trace_id, &own.span_id) {
+        let _ = writeln!(text, "span {} of trace {}", printable(span), printable(trace));
+    }
+    let mut in_all: Vec<(&str, f64)> = Vec::new();
+    for piece in &explained.pieces {
+        match in_all.iter_mut().find(|(words, _)| *words == piece.words) {
+            Some((_, ms)) => *ms += piece.ms,
+            None => in_all.push((piece.words, piece.ms)),
+        }
+    }
+    in_all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let in_all: Vec<_> = in_all.iter().map(|(words, ms)| format!("{} {words}", millis(*ms))).collect();
+    let _ = writeln!(text, "in all: {}\n", in_all.join(", "));
     let mut lengths: Vec<i64> = explained.pieces.iter().map(|p| p.to_ns.saturating_sub(p.from_ns)).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     let least = lengths.get(PIECES - 1).copied().unwrap_or(0);
@@ -146,14 +159,15 @@ pub fn operation(explained: &Explained) -> String {
         let _ = writeln!(text, "{:>12} {:>10}  {left} shorter pieces", "", millis(left_ms));
     }
     if !explained.note.is_empty() {
-        let _ = writeln!(text, "\n{}", explained.note);
+        let _ = writeln!(text, "\n{}", printable(&explained.note));
     }
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use fathom_diagnose::operations::{Operation, Side};
+    use fathom_diagnose::Category;
+    use fathom_diagnose::operations::{Operation, Piece, Side};
 
     use super::*;
 
@@ -165,6 +179,8 @@ mod tests {
             to_ns: 1,
             ms: 1.0,
             thread: None,
+            trace_id: None,
+            span_id: None,
         };
         let side = Side { operations: slow, looked_at, mean_ms: 1.0, on_a_thread: 0 };
         Slowest {
@@ -185,6 +201,29 @@ mod tests {
             why_confidence: String::new(),
             slow_operations: (0..slow.min(20)).map(operation).collect(),
         }
+    }
+
+    #[test]
+    fn what_an_operation_spent_is_summed_up_before_its_pieces() {
+        let mut operation = found(1, 1, 0).slow_operations.remove(0);
+        (operation.trace_id, operation.span_id) = (Some("7ace".into()), Some("05".into()));
+        let piece = |words: &'static str, ms: f64| Piece {
+            from_ns: 0,
+            to_ns: 1,
+            ms,
+            category: Category::Unknown,
+            words,
+            place: String::new(),
+            counterpart: String::new(),
+            behind: Vec::new(),
+        };
+        let pieces = vec![piece("running", 2.0), piece("asleep", 50.0), piece("running", 3.0)];
+        let explained = Explained { schema: "", recording: None, operation, pieces, note: String::new() };
+        let text = super::operation(&explained);
+        assert!(
+            text.contains("\nspan 05 of trace 7ace\nin all: 50 ms asleep, 5.00 ms running\n\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! sees of them and what the JVM's probes report ([`crate::starts`]): [`kind::THREAD_STARTUP`].
 
 mod at_end;
+mod contexts;
 mod event;
 mod losses;
 mod short;
@@ -33,6 +34,7 @@ use crate::event_stacks::Events;
 use crate::kernel_symbols::KernelSymbols;
 use crate::procfs::Stat;
 use crate::target::Change;
+use crate::thread_context::{Seen, SpanTexts};
 use crate::{
     CaptureEngine, Collector, Context, Entry, Order, Service, Settings, TargetEvent, Unavailable, jvm_events,
     procfs,
@@ -348,13 +350,15 @@ impl Sched {
         }
         self.write_within_call(&watched, Some(event), cx);
         watched.within_call.clear();
+        let context = self.context(event);
+        watched.take_in_context(event, context, cx);
         let stack = self.stack(event, cx);
         if event.off_ns > 0 && !event.is_missed() {
-            self.write_wait(event, &watched, stack, cx);
+            self.write_wait(event, &watched, (stack, context), cx);
         }
         short::take(&mut watched, event, stack, cx);
         cx.source_mut().records += event.waits();
-        let tid = event.tid;
+        let (tid, whose) = (event.tid, watched.whose());
         if event.is_missed() {
             let anew = watched.anew(event.on_ns);
             self.threads.insert(tid, watched);
@@ -364,6 +368,7 @@ impl Sched {
         }
         self.threads.insert(tid, watched);
         if event.ended() {
+            contexts::leave_all(whose, event.on_ns, cx);
             self.unwatch(tid, event.on_ns, cx);
             cx.services.starts.ended(tid, event.on_ns);
         }
@@ -377,14 +382,23 @@ impl Sched {
         }
         let caller =
             last.and_then(|last| self.events.as_ref()?.caller((last.pid, last.tid), last.stack_ns, cx));
+        let context = last.map_or(Seen::Unknown, |last| self.context(last));
         for event in &watched.within_call {
             let is_same = last.is_some_and(|last| last.syscall == event.syscall);
             let stack = kernel_stack(&event.kernel, caller.filter(|_| is_same), cx);
-            self.write_wait(event, watched, stack, cx);
+            let context = if is_same { context } else { Seen::Unknown };
+            watched.take_in_context(event, context, cx);
+            self.write_wait(event, watched, (stack, context), cx);
         }
     }
 
-    fn write_wait(&mut self, event: &Event, watched: &Watched, stack: Option<StackId>, cx: &mut Context<'_>) {
+    fn write_wait(
+        &mut self,
+        event: &Event,
+        watched: &Watched,
+        (stack, context): (Option<StackId>, Seen),
+        cx: &mut Context<'_>,
+    ) {
         let waker = self.wakers.name(event.waker);
         let syscall = syscall_name(event.syscall);
         let mut labels: Vec<(&str, &str)> = Vec::new();
@@ -393,6 +407,8 @@ impl Sched {
         let instead = (event.instead > 0 && event.runq_ns >= INSTEAD_NS)
             .then(|| format!("{} ({})", event.instead_comm, event.instead));
         labels.extend(instead.as_deref().map(|name| (label::RAN_INSTEAD, name)));
+        let ids = context.ids().map(|ids| ids.texts());
+        labels.extend(ids.iter().flat_map(SpanTexts::labels));
         let mut figures = vec![(figure::RUNQ_NS, event.runq_ns as f64)];
         let throttled_ns = event.throttled_ns;
         figures.extend((throttled_ns > 0).then_some((figure::THROTTLED_NS, throttled_ns as f64)));

@@ -66,7 +66,7 @@ impl Session {
     }
 
     /// Says that something cannot be seen, once.
-    fn say_unseen(&self, unseen: Unavailable, writer: &mut dyn Output) {
+    pub(super) fn say_unseen(&self, unseen: Unavailable, writer: &mut dyn Output) {
         let list = &mut writer.source_mut(self.source).unseen;
         if !list.contains(&unseen) && list.len() < crate::collector::MAX_UNSEEN {
             list.push(unseen);
@@ -83,16 +83,17 @@ impl Services {
     }
 
     /// A process came or became something else: its stacks can be walked when this returns.
-    pub(super) fn meet_code(&self, event: &TargetEvent, targets: &Targets) {
+    pub(super) fn meet_code(&mut self, event: &TargetEvent, targets: &Targets) {
         if event.change != Change::Gone {
             self.read_code(event.target.pid, event.target.jvm, targets);
         }
     }
 
-    fn read_code(&self, pid: i32, is_jvm: bool, targets: &Targets) {
+    fn read_code(&mut self, pid: i32, is_jvm: bool, targets: &Targets) {
         // A command before its exec is a copy of fathom: nobody wants its stacks.
         if let Some(unwinder) = self.unwinder.as_ref().filter(|_| !targets.is_held(pid)) {
             unwinder.borrow_mut().renew(pid, is_jvm);
+            self.contexts.want(pid);
         }
     }
 

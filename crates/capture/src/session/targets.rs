@@ -57,9 +57,10 @@ impl Session {
         if event.leaves() {
             self.each(writer, |running| running.works, |running, cx| running.collector.left(event, cx));
             self.services.forget_code(event);
+            self.end_contexts(event, writer);
         }
         let mut is_met = false;
-        let mut meet = |running: &Running, cx: &Context<'_>| {
+        let mut meet = |running: &Running, cx: &mut Context<'_>| {
             if !is_met && running.entry.needs.contains(&Service::Unwinder) {
                 is_met = true;
                 cx.services.meet_code(event, cx.targets);

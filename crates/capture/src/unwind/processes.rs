@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use fathom_hotspot::maps::{self, Mapping};
 
 use crate::target::age;
+use crate::thread_context::Place;
 
 use super::arena::Arena;
 use super::jvm::Jvm;
 use super::shared::{
-    CodeMapping, JvmCode, MappingKind, PROCESS_JVM_NOT_READ, PROCESS_KEEPS_STACKS, ProcessCode, RowPage,
-    UnwindRow,
+    CONTEXT_DYNAMIC, CONTEXT_STATIC, CodeMapping, JvmCode, MappingKind, PROCESS_JVM_NOT_READ,
+    PROCESS_KEEPS_STACKS, ProcessCode, RowPage, UnwindRow,
 };
 use super::tables::{Table, Tables};
 use super::user_mode;
@@ -205,6 +206,24 @@ impl CodeOfProcesses {
         }
     }
 
+    /// Has the programs read the trace contexts of its threads, with each stack. `false`: the
+    /// process is not known.
+    pub(crate) fn read_contexts(&mut self, pid: i32, at: Place) -> bool {
+        let Some(known) = self.known.get_mut(&pid) else { return false };
+        let (kind, module, offset) = match at {
+            Place::Static { offset } => (CONTEXT_STATIC, 0, offset),
+            Place::Dynamic { module, offset } => (CONTEXT_DYNAMIC, module, offset),
+        };
+        known.published = ProcessCode {
+            context_kind: kind,
+            context_module: module,
+            context_offset: offset,
+            ..known.published
+        };
+        self.publish.put(pid as u32, &known.published);
+        true
+    }
+
     /// Forgets a process that ended or runs another program.
     pub fn forget(&mut self, pid: i32) {
         if let Some(known) = self.known.remove(&pid) {
@@ -314,6 +333,7 @@ impl CodeOfProcesses {
                 mappings: entries.len() as u32,
                 jvm: jvm_slot.map_or(0, |slot| slot + 1),
                 flags: not_read | keeps,
+                ..published
             };
             self.publish.put(pid as u32, &published);
             if let Some(old) = old {

@@ -3,8 +3,9 @@
 use zerocopy::IntoBytes;
 
 use super::load::skeleton::types::frame_kind;
-use super::shared::{MOST_FRAMES, StackSample};
+use super::shared::{CONTEXT_NONE, CONTEXT_SPAN, MOST_FRAMES, StackSample};
 use crate::bpf::record::split;
+use crate::thread_context::{Seen, SpanIds};
 
 /// A frame, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +121,15 @@ impl<'a> Sample<'a> {
         let comm = self.head.comm.as_bytes();
         let end = comm.iter().position(|byte| *byte == 0).unwrap_or(comm.len());
         fathom_recording::jvm_text(&comm[..end])
+    }
+}
+
+/// The context of the thread when its stack was taken.
+pub(crate) fn context_of(head: &StackSample) -> Seen {
+    match head.context {
+        CONTEXT_SPAN => Seen::In(SpanIds { trace: head.trace_id, span: head.span_id }),
+        CONTEXT_NONE => Seen::Nothing,
+        _ => Seen::Unknown,
     }
 }
 

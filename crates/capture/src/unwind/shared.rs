@@ -5,7 +5,9 @@ pub use super::load::skeleton::types::{
     kept_head as KeptHead, process_code as ProcessCode, row_page as RowPage, stack_sample as StackSample,
     unwind_row as UnwindRow,
 };
-use super::load::skeleton::types::{mapping_kind, process_flag, row_kind, unwind_limit};
+use super::load::skeleton::types::{
+    context_kind, context_state, mapping_kind, process_flag, row_kind, unwind_limit,
+};
 
 /// Frames of a user stack at most.
 pub const MOST_FRAMES: usize = unwind_limit::MOST_FRAMES.0 as usize;
@@ -21,6 +23,15 @@ pub const BLOB_HEAD: u32 = unwind_limit::BLOB_HEAD.0;
 pub const PROCESS_JVM_NOT_READ: u32 = process_flag::PROCESS_JVM_NOT_READ.0;
 /// Set there: stacks that cannot be walked are sent as they lie in memory.
 pub const PROCESS_KEEPS_STACKS: u32 = process_flag::PROCESS_KEEPS_STACKS.0;
+
+/// [`ProcessCode::context_kind`] of threads whose context is at a fixed distance.
+pub const CONTEXT_STATIC: u32 = context_kind::CONTEXT_STATIC.0;
+/// The same of a context in a module's block.
+pub const CONTEXT_DYNAMIC: u32 = context_kind::CONTEXT_DYNAMIC.0;
+/// [`StackSample::context`] of a thread that was in no span.
+pub const CONTEXT_NONE: u8 = context_state::CONTEXT_NONE.0 as u8;
+/// The same of one that was in a span.
+pub const CONTEXT_SPAN: u8 = context_state::CONTEXT_SPAN.0 as u8;
 
 /// How a row finds the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

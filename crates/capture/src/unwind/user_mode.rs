@@ -39,7 +39,15 @@ impl Tables<'_> {
         pages: &[],
         mappings: &[],
         jvms: &[],
-        process: ProcessCode { first_mapping: 0, mappings: 0, jvm: 0, flags: PROCESS_JVM_NOT_READ },
+        process: ProcessCode {
+            first_mapping: 0,
+            mappings: 0,
+            jvm: 0,
+            flags: PROCESS_JVM_NOT_READ,
+            context_kind: 0,
+            context_module: 0,
+            context_offset: 0,
+        },
     };
 }
 

@@ -45,7 +45,8 @@ pub struct Args {
     /// The kind of operations, with --slowest: the name of an event, a probe or a request
     #[arg(long, value_name = "NAME", requires = "slowest", conflicts_with = "op")]
     kind: Option<String>,
-    /// Explain instead one operation along its thread, by an id that --slowest lists
+    /// Explain instead one operation along its thread, by an id that --slowest lists, or a span or
+    /// a trace by its own id, where the recording has trace contexts
     #[arg(long, value_name = "ID", conflicts_with_all = WHOLE_RUN_ONLY)]
     op: Option<String>,
 }
@@ -62,6 +63,7 @@ Examples:
   fathom diagnose shop.jfr --slowest 1%         what do the slowest operations have that others have not?
   fathom diagnose shop.jfr --slowest 20 --kind shop.Request
   fathom diagnose shop.jfr --op event:4711      one of them, piece by piece
+  fathom diagnose shop.fathom --op 00f067aa0ba902b7  what its thread did in this span of a trace
   fathom diagnose gc.log --json | jq '.findings[] | .rule, .cost_ms'
 
 Windows are 115s..125s, 2m..2m30s, 22:00:23..22:00:45 (in the zone of this machine, TZ), or

@@ -13,6 +13,9 @@
 //! does ([`crate::attribution`]). The pieces of an operation add up to its length; what nobody saw
 //! is a piece that says so.
 //!
+//! A span of a trace that threads were seen in is an operation from the first to the last look that
+//! found it.
+//!
 //! Limits. An operation lies on one thread: work that it hands to another thread is followed only
 //! while its own thread waits for that. An access log names no thread: of what its requests were
 //! spent on only the stops of the JVM are known.
@@ -127,6 +130,10 @@ pub struct Operation {
     pub ms: f64,
     /// Its thread; `None` where none is known.
     pub thread: Option<String>,
+    /// The trace that its thread was in, where its program publishes that.
+    pub trace_id: Option<String>,
+    /// The span of that trace.
+    pub span_id: Option<String>,
 }
 
 /// One operation, piece by piece.
@@ -191,15 +198,45 @@ pub fn slowest(recording: &Recording, choice: &Choice) -> Result<Slowest, Operat
 /// What is to be known of an operation without a thread.
 const NO_THREAD: &str = "no thread is known: only the stops of the JVM during it were seen";
 
-/// One operation by its id.
+/// Where else threads were seen in a span, named at most.
+const MOST_ELSEWHERE: usize = 8;
+
+/// Where else threads were seen in the same span or trace.
+fn elsewhere(recording: &Recording, others: &[pick::Picked<'_>]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = others
+        .iter()
+        .take(MOST_ELSEWHERE)
+        .map(|other| {
+            let other = other.described(recording);
+            let on = other.thread.map_or(String::new(), |thread| format!(" on {thread}"));
+            format!("{} ({}{on})", other.id, fathom_recording::quantity::millis(other.ms))
+        })
+        .collect();
+    let more = match others.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("it was also seen, each explained by --op: {}{more}", named.join(", "))
+}
+
+/// One operation by its id; of a span or a trace, by its own id, where a thread was seen in it the
+/// longest.
 pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsError> {
-    let span = pick::by_id(recording, id)?;
+    let (span, others) = if pick::is_of_trace(id) {
+        let mut found = pick::by_trace(recording, id)?;
+        (found.remove(0), found)
+    } else {
+        (pick::by_id(recording, id)?, Vec::new())
+    };
     let chains = Chains::of(recording);
     let mut cut = pieces::Cut::of(&chains);
     let thread = span.span.thread();
     let pieces = cut.of_operation(&span.span).iter().map(pieces::RawPiece::described).collect();
     let note = match (thread, cut.coarse_stamps()) {
-        (Some(_), _) => String::new(),
+        (Some(_), _) => elsewhere(recording, &others),
         (None, true) => "no thread is known, and timestamps are in whole seconds: nothing can be said of what went on during it".into(),
         (None, false) => NO_THREAD.into(),
     };

@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use fathom_recording::vocabulary::kind;
-use fathom_recording::{Recording, Span};
+use fathom_recording::vocabulary::{kind, label};
+use fathom_recording::{Recording, Span, ThreadId};
+use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::Operation;
 
 /// Kinds of spans that stand for work of the application, with the word that ids begin with.
-const KINDS: [(&str, &str); 3] =
-    [(kind::EVENT, "event"), (kind::PROBE, "probe"), (kind::OPERATION, "request")];
+const KINDS: [(&str, &str); 4] =
+    [(kind::EVENT, "event"), (kind::PROBE, "probe"), (kind::OPERATION, "request"), (kind::TRACE_SPAN, SEEN)];
+/// Of those that were seen at some moments only, whose beginning and end are not known exactly.
+const SEEN: &str = "span";
+/// Hexadecimal digits of a span's id and of a trace's.
+const ID_DIGITS: [usize; 2] = [16, 32];
 /// The largest part of all operations that can be called slow: the others begin with the 75th
 /// percentile.
 const MOST_SLOW: f64 = 0.25;
@@ -59,7 +64,8 @@ pub enum OperationsError {
     /// Nothing in the recording is an operation.
     #[error(
         "no operations with a begin and an end. These have some: a JFR file with events of the application that last \
-         (jdk.jfr.Event), fathom trace uprobe:LIBRARY:FUNCTION -o FILE, an access log with the duration of requests"
+         (jdk.jfr.Event), fathom trace uprobe:LIBRARY:FUNCTION -o FILE, an access log with the duration of requests, \
+         fathom record of a program that publishes the trace contexts of its threads"
     )]
     None,
     /// None of the kind.
@@ -81,8 +87,17 @@ pub enum OperationsError {
         count: usize,
     },
     /// No such operation.
-    #[error("no operation {0}: fathom diagnose --slowest 1% lists ids (event:12, probe:12, request:12)")]
+    #[error(
+        "no operation {0}: fathom diagnose --slowest 1% lists ids (event:12, probe:12, request:12, span:12); the id of a \
+         span or a trace has 16 or 32 hexadecimal digits"
+    )]
     NoSuch(String),
+    /// No thread was seen in the span or the trace for any time.
+    #[error(
+        "no thread was seen in {0} for any time: a span is seen at CPU samples and at waits of a millisecond or more, \
+         where the program publishes the trace contexts of its threads"
+    )]
+    NotSeen(String),
 }
 
 /// An operation with its id.
@@ -107,6 +122,8 @@ impl Picked<'_> {
             to_ns: self.span.t1_ns(),
             ms: self.length_ns() as f64 / 1e6,
             thread: thread.map(|row| recording.strings.get(row.name).to_owned()),
+            trace_id: self.span.label(label::TRACE_ID).map(str::to_owned),
+            span_id: self.span.label(label::SPAN_ID).map(str::to_owned),
         }
     }
 }
@@ -116,15 +133,52 @@ fn is_operation(span: &Span<'_>) -> bool {
     span.t1_ns() > span.t0_ns() && !(span.kind() == kind::EVENT && span.name().starts_with("jdk."))
 }
 
-/// All operations. A number is the place among the spans of its kind, which a recording keeps.
+/// The operations of a kind. A number is the place among its spans, which a recording keeps.
+fn of_kind<'a>(recording: &'a Recording, kind: &str, word: &'static str) -> impl Iterator<Item = Picked<'a>> {
+    let numbered = recording.spans_of(kind).enumerate();
+    let picked = numbered.map(move |(at, span)| Picked { span, word, number: at + 1 });
+    picked.filter(|picked| is_operation(&picked.span))
+}
+
+/// All operations; of spans of a trace those that lie within no other of their thread.
 fn all(recording: &Recording) -> impl Iterator<Item = Picked<'_>> {
-    KINDS
-        .into_iter()
-        .flat_map(|(kind, word)| {
-            let numbered = recording.spans_of(kind).enumerate();
-            numbered.map(move |(at, span)| Picked { span, word, number: at + 1 })
-        })
-        .filter(|picked| is_operation(&picked.span))
+    let mut until: FxHashMap<Option<ThreadId>, i64> = FxHashMap::default();
+    KINDS.into_iter().flat_map(move |(kind, word)| of_kind(recording, kind, word)).filter(move |picked| {
+        if picked.word != SEEN {
+            return true;
+        }
+        let until = until.entry(picked.span.thread()).or_insert(i64::MIN);
+        let is_outermost = picked.span.t1_ns() > *until;
+        *until = picked.span.t1_ns().max(*until);
+        is_outermost
+    })
+}
+
+/// A span or a trace by its own id: where threads were seen in it, the longest first, none within
+/// another of the same thread.
+pub(super) fn by_trace<'a>(recording: &'a Recording, id: &str) -> Result<Vec<Picked<'a>>, OperationsError> {
+    let label = if id.len() == ID_DIGITS[0] { label::SPAN_ID } else { label::TRACE_ID };
+    let mut of_it: Vec<_> = of_kind(recording, kind::TRACE_SPAN, SEEN)
+        .filter(|picked| picked.span.label(label).is_some_and(|own| own.eq_ignore_ascii_case(id)))
+        .collect();
+    of_it.sort_by_key(|picked| (std::cmp::Reverse(picked.length_ns()), picked.number));
+    let mut outermost: Vec<Picked<'a>> = Vec::new();
+    for picked in of_it {
+        let holds = |outer: &Picked<'a>| {
+            outer.span.thread() == picked.span.thread()
+                && outer.span.t0_ns() <= picked.span.t0_ns()
+                && outer.span.t1_ns() >= picked.span.t1_ns()
+        };
+        if !outermost.iter().any(holds) {
+            outermost.push(picked);
+        }
+    }
+    if outermost.is_empty() { Err(OperationsError::NotSeen(id.to_owned())) } else { Ok(outermost) }
+}
+
+/// Whether it is the id of a span or of a trace, as W3C's Trace Context has them.
+pub(super) fn is_of_trace(id: &str) -> bool {
+    ID_DIGITS.contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// One by its id.
@@ -155,7 +209,9 @@ pub(super) fn sides<'a>(recording: &'a Recording, choice: &Choice) -> Result<Sid
     all(recording).for_each(|picked| by_name.entry(picked.span.name()).or_default().push(picked));
     let time = |of: &[Picked<'_>]| of.iter().map(Picked::length_ns).fold(0, i64::saturating_add);
     let mut kinds: Vec<_> = by_name.into_iter().collect();
-    kinds.sort_by_key(|(_, of)| std::cmp::Reverse(time(of)));
+    // What has a beginning and an end of its own comes before what was seen at some moments.
+    let is_seen = |of: &[Picked<'_>]| of.iter().all(|picked| picked.word == SEEN);
+    kinds.sort_by_key(|(_, of)| (is_seen(of), std::cmp::Reverse(time(of))));
     if kinds.is_empty() {
         return Err(OperationsError::None);
     }

@@ -1,7 +1,7 @@
 //! Operations put together by hand, of which it is known what makes them slow.
 
 use crate::Confidence;
-use fathom_recording::vocabulary::kind;
+use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{FrameType, Recording};
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn shop(slow_waits: bool) -> Recording {
         let is_slow = at == 50;
         built.on_thread(kind::EVENT, "worker-1", "shop.Request", at_s, if is_slow { 90.0 } else { 10.0 });
         if is_slow && slow_waits {
-            let labels = [(fathom_recording::vocabulary::label::OWNER, "sleeper")];
+            let labels = [(label::OWNER, "sleeper")];
             let frames = [("shop.Stock.take", FrameType::C2)];
             let at = (at_s + 0.005, 80.0);
             built.with_stack((kind::LOCK_MONITOR, "shop.Stock"), "worker-1", &frames, &labels, at);
@@ -85,6 +85,65 @@ fn a_request_without_a_thread_is_explained_by_the_stops_of_the_only_jvm() {
     assert_eq!((found.slow.on_a_thread, found.parts[0].category), (0, Category::StoppedByGc), "{found:?}");
     let explained = explain(&recording, &found.slow_operations[0].id).unwrap();
     assert_eq!((explained.operation.thread, explained.note.as_str()), (None, NO_THREAD));
+}
+
+/// Requests of a program that publishes its trace contexts, as they were seen: one of 80 ms, with
+/// another span within it, and part of it on a second thread; and one of another trace.
+fn traced() -> Recording {
+    let mut built = Built::jvm("17", "G1", 20.0);
+    let mut seen = |trace: &str, span: &str, thread: &str, at_s: f64, ms: f64| {
+        let labels = [(label::TRACE_ID, trace), (label::SPAN_ID, span)];
+        built.row(kind::TRACE_SPAN, "span", at_s, ms, &[], &labels, None, Some(thread));
+    };
+    seen(TRACE, SPAN, "worker-1", 1.0, 80.0);
+    seen(TRACE, "000000000000000b", "worker-1", 1.02, 40.0);
+    seen(TRACE, SPAN, "worker-2", 1.03, 20.0);
+    seen(TRACE, "000000000000000c", "worker-3", 1.04, 0.0);
+    seen("00000000000000000000000000000002", "000000000000000d", "worker-1", 3.0, 10.0);
+    built.on_thread(kind::THREAD_SLEEP, "worker-1", "", 1.01, 60.0);
+    built.sealed()
+}
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const SPAN: &str = "00f067aa0ba902b7";
+
+#[test]
+fn a_span_of_a_trace_leads_to_what_its_thread_did() {
+    let recording = traced();
+    for id in [SPAN, TRACE, "00F067AA0BA902B7"] {
+        let explained = explain(&recording, id).unwrap();
+        let own = &explained.operation;
+        assert_eq!((own.id.as_str(), own.thread.as_deref(), own.ms), ("span:1", Some("worker-1"), 80.0));
+        assert_eq!((own.trace_id.as_deref(), own.span_id.as_deref()), (Some(TRACE), Some(SPAN)));
+        let asleep: f64 =
+            explained.pieces.iter().filter(|p| p.category == Category::Sleep).map(|p| p.ms).sum();
+        assert!((asleep - 60.0).abs() < 1e-6, "{explained:?}");
+        // What lies within it, and what was seen once, is not listed.
+        assert_eq!(explained.note, "it was also seen, each explained by --op: span:3 (20 ms on worker-2)");
+    }
+    let inner = explain(&recording, "000000000000000b").unwrap();
+    assert_eq!((inner.operation.id.as_str(), inner.note.as_str()), ("span:2", ""));
+    for id in ["000000000000000c", "0000000000000000", &"f".repeat(32)] {
+        assert_eq!(explain(&recording, id).unwrap_err(), OperationsError::NotSeen(id.into()));
+    }
+}
+
+#[test]
+fn spans_within_others_are_no_operations_of_their_own_and_what_has_ends_comes_first() {
+    let mut built = Built::jvm("17", "G1", 40.0);
+    for at in 0..20 {
+        let at_s = f64::from(at);
+        let labels = [(label::TRACE_ID, TRACE), (label::SPAN_ID, SPAN)];
+        built.row(kind::TRACE_SPAN, "span", at_s, 500.0, &[], &labels, None, Some("worker-1"));
+        built.row(kind::TRACE_SPAN, "span", at_s + 0.1, 100.0, &[], &labels, None, Some("worker-1"));
+        built.on_thread(kind::EVENT, "worker-2", "shop.Request", at_s, 10.0);
+    }
+    let recording = built.sealed();
+    let found = slowest(&recording, &choice(Amount::Count(1))).unwrap();
+    assert_eq!((found.kind.as_str(), &found.other_kinds[..]), ("shop.Request", &[("span".into(), 20)][..]));
+    let of_spans = Choice { kind: Some("span".into()), ..choice(Amount::Count(1)) };
+    let found = slowest(&recording, &of_spans).unwrap();
+    assert_eq!((found.operations, found.p50_ms, found.other_kinds.len()), (20, 500.0, 1));
 }
 
 #[test]

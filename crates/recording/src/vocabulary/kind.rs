@@ -113,8 +113,8 @@ pub const EVENT: &str = "event";
 pub const SCHED_WATCHED: &str = "sched.watched";
 /// A thread off-CPU, from switched out until it ran again. `name`: the state in which the kernel
 /// left it ("sleeping", "uninterruptible", "preempted", "stopped"); `stack`: at the switch; figure
-/// `runq_ns`; labels `syscall`, `path`, `peer`, `waker` or `interrupt`, `ran_instead`. Intervals
-/// below the collector's limit are samples of kind "off-cpu".
+/// `runq_ns`; labels `syscall`, `path`, `peer`, `waker` or `interrupt`, `ran_instead`, `trace_id`,
+/// `span_id`. Intervals below the collector's limit are samples of kind "off-cpu".
 pub const SCHED_OFF: &str = "sched.off-cpu";
 /// A slow page fault. `name`: "major"; `stack`: with a frame for the mapping; labels `path`,
 /// `address`.
@@ -154,6 +154,11 @@ pub const SLOW: &str = "slow";
 /// what distinguishes one request from another ("GET /orders/*"); figure `status`. It lies on no
 /// thread; timestamps may be truncated to seconds.
 pub const OPERATION: &str = "operation";
+/// A thread seen within a span of a trace (OpenTelemetry's), from the first to the last look that
+/// found it there, at each of its CPU samples and of its recorded waits: it began earlier and ended
+/// later. One for each thread, and anew where the thread was elsewhere meanwhile; an event where
+/// there was one look. `name`: "span"; labels `trace_id`, `span_id`.
+pub const TRACE_SPAN: &str = "trace.span";
 /// Event: a heap dump was written. `name`: its file; figures `retained_bytes` (reachable bytes),
 /// `objects`, `before_bytes` (reachable bytes in the dump that it is compared with, where there is
 /// one).

@@ -47,6 +47,11 @@ pub const WAKER: &str = "waker";
 pub const INTERRUPT: &str = "interrupt";
 /// Of a wait for a CPU: the thread that had the CPU until then, in the form of [`WAKER`].
 pub const RAN_INSTEAD: &str = "ran_instead";
+/// The trace that a thread was in, 32 hexadecimal digits, where its program publishes it
+/// (OpenTelemetry's thread context).
+pub const TRACE_ID: &str = "trace_id";
+/// The span of that trace, 16 hexadecimal digits.
+pub const SPAN_ID: &str = "span_id";
 /// Name of the thread that requested a VM operation.
 pub const CALLER: &str = "caller";
 /// Name of the thread that held a lock.
