@@ -94,6 +94,8 @@ pub(crate) fn category(span: &Span<'_>, stacks: &ByStack) -> Category {
             Category::Idle
         }
         // A pool's idle thread parks and waits as well: only its stack shows that it is idle.
+        // A stack whose caller of the synchronizer is unknown leaves open what the class says.
+        kind::LOCK_PARK if by_stack == Category::Waiting && is_lock(span.name()) => Category::Lock,
         kind::LOCK_PARK | kind::LOCK_WAIT if by_stack != Category::Blocked => by_stack,
         kind::LOCK_PARK if is_lock(span.name()) => Category::Lock,
         kind::LOCK_PARK | kind::LOCK_WAIT => Category::Waiting,
@@ -143,6 +145,26 @@ mod tests {
 
     use super::*;
     use crate::built::Built;
+
+    #[test]
+    fn a_park_whose_stack_leaves_open_what_it_is_for_is_what_its_class_says() {
+        let frames = [
+            ("futex_wait", FrameType::Kernel),
+            ("java.util.concurrent.locks.LockSupport.park", FrameType::C2),
+            ("java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire", FrameType::C2),
+            ("[unknown Java method]", FrameType::Interpreted),
+        ];
+        let of = |class: &str| {
+            let mut built = Built::jvm("21", "G1", 60.0);
+            built.with_stack((kind::LOCK_PARK, class), "worker", &frames, &[], (1.0, 500.0));
+            let recording = built.sealed();
+            let span = recording.spans_of(kind::LOCK_PARK).next().expect("the park");
+            category(&span, &ByStack::of(&recording))
+        };
+        assert_eq!(of("java.util.concurrent.locks.ReentrantLock$NonfairSync"), Category::Lock);
+        assert_eq!(of("java.util.concurrent.CountDownLatch$Sync"), Category::Waiting);
+        assert_eq!(of(""), Category::Waiting);
+    }
 
     #[test]
     fn a_thread_that_waits_for_a_hand_over_has_no_work_though_no_stack_shows_it() {
