@@ -5,6 +5,7 @@
 //! wall clock during the recording moves nothing. How far the two have drifted apart is measured at
 //! the end and said.
 
+use fathom_recording::{ClockBasis, Placement, Source};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Readings of both clocks of which the closest pair is taken: each costs some 50 ns, and one of
@@ -48,6 +49,22 @@ impl Clock {
     /// How far the relation may be off, nanoseconds.
     pub fn uncertainty_ns(&self) -> i64 {
         self.uncertainty_ns
+    }
+
+    /// A source whose rows are stamped by the monotonic clock.
+    pub(crate) fn source(&self, name: &str, format: &str) -> Source {
+        Source {
+            name: name.to_owned(),
+            format: format.to_owned(),
+            clock: ClockBasis::Epoch,
+            placement: Placement {
+                wall: true,
+                offset_ns: 0,
+                uncertainty_ns: Some(self.uncertainty_ns),
+                how: "recorded live, timestamped by the machine's clock".into(),
+            },
+            ..Source::default()
+        }
     }
 
     /// How far the wall clock has moved away from this relation since, nanoseconds: by steering (a

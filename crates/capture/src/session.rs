@@ -41,7 +41,6 @@ pub use limits::Limits;
 pub(crate) use limits::free_bytes;
 pub use memory::left as memory_left;
 pub use output::Output;
-use output::source_row;
 pub(crate) use priority::Raised;
 pub use signals::Signals;
 use window::{Window, Within};
@@ -139,7 +138,7 @@ impl Session {
         writer: &mut dyn Output,
     ) -> Result<Self, CaptureError> {
         let clock = Clock::now();
-        let source = writer.add_source(source_row("fathom record", FORMAT, clock));
+        let source = writer.add_source(clock.source("fathom record", FORMAT));
         crate::descriptors::raise_limit();
         let (engine, reasons) = choose_engine(&settings)?;
         check_event(&settings, engine)?;
@@ -401,7 +400,7 @@ impl Session {
         if self.services.make(entry.needs) {
             self.make_unwinder(writer);
         }
-        let source = writer.add_source(source_row(entry.id, entry.id, self.clock));
+        let source = writer.add_source(self.clock.source(entry.id, entry.id));
         let mut collector = (entry.make)(&self.settings);
         let mut within = Within { to: writer, window: &mut self.window };
         let mut cx =

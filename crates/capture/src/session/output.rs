@@ -1,9 +1,7 @@
 //! Where a session writes: a recording on disk, a ring that keeps the latest, or whoever shows rows
 //! as they come.
 
-use fathom_recording::{ClockBasis, Placement, RecordingError, Sink, Source, Writer};
-
-use crate::Clock;
+use fathom_recording::{RecordingError, Sink, Writer};
 
 /// A [`Sink`] that is called when a round of the session is over.
 pub trait Output: Sink {
@@ -44,21 +42,5 @@ pub trait Output: Sink {
 impl Output for Writer {
     fn checkpoint(&mut self) -> Result<(), RecordingError> {
         Writer::checkpoint(self)
-    }
-}
-
-/// A source whose rows are stamped by the kernel's monotonic clock.
-pub(super) fn source_row(name: &str, format: &str, clock: Clock) -> Source {
-    Source {
-        name: name.to_owned(),
-        format: format.to_owned(),
-        clock: ClockBasis::Epoch,
-        placement: Placement {
-            wall: true,
-            offset_ns: 0,
-            uncertainty_ns: Some(clock.uncertainty_ns()),
-            how: "recorded live, timestamped by the machine's clock".into(),
-        },
-        ..Source::default()
     }
 }

@@ -27,9 +27,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_recording::{
-    Bounds, Check, ClockBasis, CountRow, Excerpt, FrameId, FrameType, Identity, Placement, Process,
-    ProcessId, RecordingError, Ring, Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId,
-    SpanRow, StackId, ThreadId, Unseen, quantity,
+    Bounds, Check, CountRow, Excerpt, FrameId, FrameType, Identity, Process, ProcessId, RecordingError, Ring,
+    Role, SampleRow, SeriesId, SeriesInfo, Sink, Source, SourceId, SpanId, SpanRow, StackId, ThreadId,
+    Unseen, quantity,
 };
 
 use crate::error::CaptureError;
@@ -331,18 +331,7 @@ impl SlowSamples {
 /// The source that says what incidents are kept for.
 fn source(settings: &OnSlow, clock: Clock) -> Source {
     let triggers: Vec<String> = settings.triggers.iter().map(ToString::to_string).collect();
-    Source {
-        name: triggers.join(" "),
-        format: FORMAT.into(),
-        clock: ClockBasis::Epoch,
-        placement: Placement {
-            wall: true,
-            offset_ns: 0,
-            uncertainty_ns: Some(clock.uncertainty_ns()),
-            how: "recorded live, timestamped by the machine's clock".into(),
-        },
-        ..Source::default()
-    }
+    clock.source(&triggers.join(" "), FORMAT)
 }
 
 impl Output for SlowSamples {
