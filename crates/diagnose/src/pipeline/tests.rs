@@ -285,6 +285,31 @@ fn healthy_needs_a_series_without_a_dip_and_stops_that_were_seen() {
 }
 
 #[test]
+fn a_level_that_a_pool_without_time_to_spare_keeps_is_not_called_healthy() {
+    use fathom_recording::FrameType::{C2, Kernel};
+    let run_worker = ("java.util.concurrent.ThreadPoolExecutor.runWorker", C2);
+    let read = [("tcp_recvmsg", Kernel), ("shop.Peer.call", C2), run_worker];
+    let rest = [("futex_wait", Kernel), ("java.util.concurrent.ThreadPoolExecutor.getTask", C2), run_worker];
+    let status = |busy_ms: f64| {
+        let mut built = Built::jvm("17", "G1", 60.0);
+        built.pause("Pause Young (Normal)", "", 5.0, 10.0, &[]);
+        for thread in ["web-0", "web-1"] {
+            built.watched(thread, 60.0);
+            for i in 0..600 {
+                let at_s = f64::from(i) * 0.1;
+                let off = (kind::SCHED_OFF, "sleeping");
+                built.with_stack(off, thread, &read, &[], (at_s, busy_ms));
+                built.with_stack(off, thread, &rest, &[], (at_s + busy_ms / 1e3, 100.0 - busy_ms));
+            }
+        }
+        let id = throughput(&mut built);
+        (0..60).for_each(|s| built.recording.point(id, s * S, S, 600.0 + (s * 7919 % 11) as f64));
+        diagnose(&built.sealed(), &Options::default()).unwrap().status
+    };
+    assert_eq!((status(99.0), status(40.0)), (Status::NoCauseFound, Status::Healthy));
+}
+
+#[test]
 fn what_may_act_all_along_is_no_loss_of_a_series_that_never_fell() {
     let run = |level_after: f64| {
         let mut built = Built::jvm("17", "G1", 60.0);
