@@ -4,7 +4,7 @@
 
 #define MAX_PLACES 32768
 #define WINDOW_NS 100000000ull
-/* A window that ends sooner tells of no rate. */
+/* A shorter window is too short to compute a rate from. */
 #define LEAST_WINDOW_NS (WINDOW_NS / 16)
 
 /* arch/x86/include/asm/trap_pf.h */

@@ -82,9 +82,9 @@ super::metrics! {
     /// Calls of the kernel after which threads stay away.
     CALLS_FAIL = "calls-fail",
         "{call}() fails {value} times a second instead of [{baseline}|never][, {share} of these calls]";
-    /// Segments to a peer that got lost.
+    /// Segments to a peer that were retransmitted: they got lost, or their acknowledgements did.
     SENT_AGAIN = "segments-sent-again",
-        "{value|segment to it was|segments to it were} lost and sent again instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";
+        "{value|segment to it was|segments to it were} retransmitted instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";
     /// Operations of the JVM that ask each of its threads.
     HANDSHAKES = "handshakes-made", "the JVM makes {handshake} {value:.0} times a second instead of {baseline:.0}";
     /// The same, with their number.

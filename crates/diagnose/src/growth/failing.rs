@@ -1,5 +1,5 @@
-//! Calls of the kernel that fail where they never did, and after which threads stay away for a
-//! time: a program that tries again.
+//! System calls that fail where they never did, and after which threads sleep for a time: a program
+//! that tries again.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::facts::{Value, growth as facts, remedies};
 use crate::intervals::Intervals;
 use crate::{Case, Evidence, Fact, Remedy, Window};
 
-/// Calls whose failure is none of their usual answers: what is read from or written to sockets
-/// that do not block fails all the time.
+/// System calls that do not fail in normal operation. Reads from and writes to non-blocking sockets
+/// are not among them: they return EAGAIN all the time.
 const CALLS: [&str; 17] = [
     "open",
     "openat",

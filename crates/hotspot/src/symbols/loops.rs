@@ -59,7 +59,7 @@ pub(super) enum Ahead {
 }
 
 /// What lies ahead of `pc`; `None` where the code cannot be decoded or is too much. `is_described`
-/// tells whether there is a record of an offset.
+/// returns whether there is a record of an offset.
 pub(super) fn ahead(code: &[u8], pc: i32, is_described: impl Fn(i32) -> bool) -> Option<Ahead> {
     let nodes = reached(code, pc, is_described)?;
     Some(exits(&nodes, pc).map_or_else(|| Ahead::Records(records(nodes.values())), Ahead::Loop))
@@ -72,7 +72,7 @@ fn records<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<i32> {
     records
 }
 
-/// The ways out of the loop around `pc`; `None` where there is none.
+/// The exits of the loop around `pc`; `None` where there is no loop.
 fn exits(nodes: &FxHashMap<i32, Node>, pc: i32) -> Option<Vec<Exit>> {
     let mut leads_here: FxHashMap<i32, Vec<i32>> = FxHashMap::default();
     for (at, node) in nodes {

@@ -17,7 +17,7 @@ super::remedies! {
         "find out why {value}() fails (strace -f -e trace={value} -p PID shows the error, and the application's log perhaps): a limit that is reached (ulimit -n, open files in /proc/PID/fd; pids.max of the cgroup), a full disk, a file that is gone; what it holds on to, it may never have closed",
         "any JDK", "";
     FIND_LOST_SEGMENTS = "remedy-find-lost-segments",
-        "find where the segments get lost: drops of the network cards and queues of both hosts (ip -s link, tc -s qdisc, nstat TcpExtListenDrops), rules that drop them (nft list ruleset), policers and load balancers between; the peer itself may be fast",
+        "find where segments or their acknowledgements get lost: drops of the network cards and queues of both hosts (ip -s link, tc -s qdisc, nstat TcpExtListenDrops), rules that drop them (nft list ruleset), policers and load balancers between; the peer itself may be fast",
         "any JDK", "";
     LOOK_BETWEEN = "remedy-look-between",
         "look at what lies between: buffers that are not flushed, queues before pools, timers and rate limits, the network (ss -ti), the clients",
