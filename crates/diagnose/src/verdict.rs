@@ -186,8 +186,10 @@ pub struct Input {
     pub skipped: u64,
     /// Records known to be missing.
     pub lost: u64,
-    /// How it was put on the clock, with its uncertainty.
+    /// How it was put on the clock, as the recording has it.
     pub placed: String,
+    /// To within how many nanoseconds; `None` where it could not be put on the clock.
+    pub uncertainty_ns: Option<i64>,
 }
 
 /// The windows that are compared.

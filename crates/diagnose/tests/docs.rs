@@ -49,6 +49,7 @@ fn full() -> Diagnosis {
             skipped: 0,
             lost: 0,
             placed: String::new(),
+            uncertainty_ns: None,
         }],
         wall_clock: true,
         zero_ns: 0,

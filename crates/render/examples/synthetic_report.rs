@@ -415,6 +415,7 @@ fn diagnosis() -> Diagnosis {
             skipped: 1,
             lost: 0,
             placed: "made up on one clock".into(),
+            uncertainty_ns: Some(0),
         }],
         wall_clock: false,
         zero_ns: 0,

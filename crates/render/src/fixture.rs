@@ -45,7 +45,8 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
         records,
         skipped: 0,
         lost: 0,
-        placed: "date next to uptime in 3200 lines, ±1 ms".into(),
+        placed: "date next to uptime in 3200 lines".into(),
+        uncertainty_ns: Some(1_000_000),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use fathom_diagnose::operations::{Explained, Part, Slowest};
+use fathom_diagnose::Statement;
+use fathom_diagnose::operations::{Behind, Explained, Part, Slowest};
 use fathom_diagnose::quantity::{millis, plural, share};
 
 use crate::printable::printable;
@@ -35,7 +36,12 @@ pub fn slowest(found: &Slowest, zero_ns: i64) -> String {
         millis(found.ordinary.mean_ms),
     );
     let word = found.confidence.map_or("cannot tell", |confidence| confidence.word());
-    let _ = writeln!(text, "{word}: {}\n  {}\n", printable(&found.finding), printable(&found.why_confidence));
+    let _ = writeln!(
+        text,
+        "{word}: {}\n  {}\n",
+        printable(&found.finding),
+        printable(&Statement::joined(&found.why_confidence))
+    );
     let _ = writeln!(text, "{:>10} {:>10} {:>10} {:>7}  what", "slow", "ordinary", "more", "share");
     let (shown, rest) = found.parts.split_at(found.parts.len().min(SHOWN));
     shown.iter().for_each(|part| line(&mut text, part, &described(part)));
@@ -114,6 +120,19 @@ fn described(part: &Part) -> String {
     what
 }
 
+/// What a thread did while it was waited for.
+fn did(step: &Behind) -> String {
+    let mut did = step.thread.as_ref().map_or(String::new(), |thread| format!("{thread}: "));
+    did.push_str(step.words);
+    if !step.place.is_empty() {
+        let _ = write!(did, " in {}", step.place);
+    }
+    if !step.counterpart.is_empty() {
+        let _ = write!(did, ", {}", step.counterpart);
+    }
+    did
+}
+
 /// One operation along its thread.
 pub fn operation(explained: &Explained) -> String {
     let own = &explained.operation;
@@ -152,14 +171,14 @@ pub fn operation(explained: &Explained) -> String {
         }
         let _ = writeln!(text, "{:>12} {:>10}  {what}", format!("+{}", millis(at)), millis(piece.ms));
         for step in &piece.behind {
-            let _ = writeln!(text, "{:>24}  <- {}", "", printable(step));
+            let _ = writeln!(text, "{:>24}  <- {}", "", printable(&did(step)));
         }
     }
     if left > 0 {
         let _ = writeln!(text, "{:>12} {:>10}  {left} shorter pieces", "", millis(left_ms));
     }
-    if !explained.note.is_empty() {
-        let _ = writeln!(text, "\n{}", printable(&explained.note));
+    if !explained.notes.is_empty() {
+        let _ = writeln!(text, "\n{}", printable(&Statement::joined(&explained.notes)));
     }
     text
 }
@@ -196,9 +215,9 @@ mod tests {
             ordinary: side,
             longer_ms: 0.0,
             parts: Vec::new(),
-            finding: String::new(),
+            finding: Statement::default(),
             confidence: None,
-            why_confidence: String::new(),
+            why_confidence: Vec::new(),
             slow_operations: (0..slow.min(20)).map(operation).collect(),
         }
     }
@@ -218,7 +237,7 @@ mod tests {
             behind: Vec::new(),
         };
         let pieces = vec![piece("running", 2.0), piece("asleep", 50.0), piece("running", 3.0)];
-        let explained = Explained { schema: "", recording: None, operation, pieces, note: String::new() };
+        let explained = Explained { schema: "", recording: None, operation, pieces, notes: Vec::new() };
         let text = super::operation(&explained);
         assert!(
             text.contains("\nspan 05 of trace 7ace\nin all: 50 ms asleep, 5.00 ms running\n\n"),

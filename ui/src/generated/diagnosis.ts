@@ -293,8 +293,10 @@ export type Input = {
   skipped: number;
   /** Records known to be missing. */
   lost: number;
-  /** How it was put on the clock, with its uncertainty. */
+  /** How it was put on the clock, as the recording has it. */
   placed: string;
+  /** To within how many nanoseconds; `None` where it could not be put on the clock. */
+  uncertainty_ns: number | null;
 };
 
 /** The layer that a cause lies in. */

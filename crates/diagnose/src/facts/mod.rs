@@ -26,6 +26,7 @@ pub(crate) mod locks;
 pub(crate) mod meanings;
 pub(crate) mod mechanisms;
 pub(crate) mod merged;
+pub(crate) mod operations;
 pub(crate) mod pauses;
 pub(crate) mod reasons;
 pub(crate) mod remedies;
@@ -199,6 +200,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("Waits", waits::ALL),
         ("Locks", locks::ALL),
         ("Links of chains", links::ALL),
+        ("Single operations", operations::ALL),
         ("Writes of the log", written::ALL),
         ("Page faults", faults::ALL),
         ("What grew", growth::ALL),

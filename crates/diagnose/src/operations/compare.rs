@@ -10,8 +10,10 @@ use crate::attribution::Key;
 use crate::attribution::Pool;
 use crate::chain::Chains;
 use crate::confidence::Ground;
+use crate::facts::Value;
+use crate::facts::operations as facts;
 use crate::waits::Category;
-use crate::{Confidence, quantity};
+use crate::{Confidence, Fact};
 
 /// Operations of one side that are looked at, spread evenly: more would not change a mean.
 const MOST_LOOKED_AT: usize = 2_000;
@@ -91,7 +93,7 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
     parts.sort_by(|a, b| b.more_ms.total_cmp(&a.more_ms));
-    let (finding, confidence, why_confidence) = judged(&parts, longer_ms, &slow, cut.coarse_stamps());
+    let (finding, confidence, why) = judged(&parts, longer_ms, &slow, cut.coarse_stamps());
     let at = |share: f64| {
         let place = ((sides.lengths.len() as f64 * share).ceil() as usize).clamp(1, sides.lengths.len());
         sides.lengths[place - 1] as f64 / 1e6
@@ -109,9 +111,9 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
         ordinary,
         longer_ms,
         parts,
-        finding,
+        finding: finding.into(),
         confidence,
-        why_confidence,
+        why_confidence: vec![why.into()],
         slow_operations: sides.slow.iter().take(LISTED).map(|picked| picked.described(recording)).collect(),
     })
 }
@@ -156,48 +158,38 @@ fn rows<'a>(causes: BTreeMap<Cause<'a>, f64>) -> BTreeMap<Row<'a>, (f64, f64)> {
     rows
 }
 
-/// The finding in a sentence, and how sure it is.
-fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (String, Option<Confidence>, String) {
+/// The finding, how sure it is, and why.
+fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (Fact, Option<Confidence>, Fact) {
     let unseen: f64 =
         parts.iter().filter(|part| part.category == Category::Unknown).map(|part| part.share).sum();
-    let longer = quantity::millis(longer_ms);
+    let unseen_share = || Value::share(unseen.max(0.0));
     let lead = parts.iter().find(|part| part.category != Category::Unknown && part.share >= LEADS);
     let Some(lead) = lead.filter(|_| longer_ms > 0.0) else {
         let why = match slow.on_a_thread {
-            0 if coarse => "no thread is known, and timestamps are in whole seconds".to_owned(),
-            0 => "no thread is known: only the stops of the JVM were seen".to_owned(),
-            _ => format!("{} of the difference was not seen", quantity::share(unseen)),
+            0 if coarse => facts::COARSE.fact(),
+            0 => facts::NO_THREAD.fact(),
+            _ => facts::NOT_SEEN.is(unseen_share()),
         };
-        return (format!("what makes the slow ones {longer} longer is not known"), None, why);
+        return (facts::LONGER_UNKNOWN.is(Value::ms(longer_ms)), None, why);
     };
-    let place = if lead.place.is_empty() { String::new() } else { format!(" in {}", lead.place) };
-    let with = if lead.counterpart.is_empty() { String::new() } else { format!(" ({})", lead.counterpart) };
-    let lock = match lead.covered_by {
-        Some("lock")
-            if !matches!(lead.category, Category::Monitor | Category::Lock | Category::NativeLock) =>
-        {
-            " while a lock is waited for"
-        }
-        _ => "",
-    };
-    let finding = format!(
-        "a slow one takes {longer} longer, {} of it {}{place}{with}{lock}",
-        quantity::share(lead.share.min(1.0)),
-        lead.words,
-    );
-    let (share, have) = (quantity::share(lead.share.min(1.0)), quantity::share(lead.in_slow));
+    let is_lock = matches!(lead.category, Category::Monitor | Category::Lock | Category::NativeLock);
+    let behind_lock = lead.covered_by == Some("lock") && !is_lock;
+    let finding = facts::LONGER
+        .is(Value::ms(longer_ms))
+        .with("share", Value::share(lead.share.min(1.0)))
+        .with("category", (lead.category != Category::Running).then_some(Value::Category(lead.category)))
+        .with("place", Value::named(&lead.place))
+        .with("counterpart", Value::named(&lead.counterpart))
+        .with("lock", behind_lock.then(|| Value::name("a lock")));
+    let (share, have) = (Value::share(lead.share.min(1.0)), Value::share(lead.in_slow));
     let is_known = lead.in_slow >= IN_MOST && unseen <= UNSEEN && slow.looked_at >= ENOUGH;
     let ground = if is_known { Ground::Traces } else { Ground::Fits };
     let confidence = ground.confidence(Some(lead.share));
-    let why = match confidence > Ground::Fits.confidence(None) {
-        true => {
-            format!("{share} of the difference, in {have} of the slow ones, by the record of their threads")
-        }
-        false => format!(
-            "{share} of the difference, in {have} of {}; {} of it was not seen",
-            quantity::plural(slow.looked_at, "slow one", "slow ones"),
-            quantity::share(unseen.max(0.0))
-        ),
+    let why = if confidence > Ground::Fits.confidence(None) {
+        facts::IN_SLOW.is(share).with("of", have)
+    } else {
+        let looked_at = Value::count(slow.looked_at);
+        facts::IN_FEW.is(share).with("of", have).with("looked_at", looked_at).with("unseen", unseen_share())
     };
     (finding, Some(confidence), why)
 }

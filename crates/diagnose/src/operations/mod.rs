@@ -29,16 +29,18 @@ mod tests;
 use fathom_recording::Recording;
 use serde::Serialize;
 
-use crate::Confidence;
 use crate::chain::Chains;
+use crate::facts::operations as facts;
+use crate::facts::{Statement, Value};
 use crate::waits::Category;
+use crate::{Confidence, Fact};
 
 pub use pick::{Amount, Choice, OperationsError};
 
 /// Version of the JSON of `fathom diagnose --slowest`.
-pub const SLOWEST_SCHEMA: &str = "fathom.slowest/2";
+pub const SLOWEST_SCHEMA: &str = "fathom.slowest/3";
 /// Version of the JSON of `fathom diagnose --op`.
-pub const OPERATION_SCHEMA: &str = "fathom.operation/2";
+pub const OPERATION_SCHEMA: &str = "fathom.operation/3";
 
 /// The slowest operations of a kind compared with the ordinary ones.
 #[derive(Clone, Debug, Serialize)]
@@ -67,12 +69,12 @@ pub struct Slowest {
     pub longer_ms: f64,
     /// What it is made of, what grew most first; `more_ms` adds up to `longer_ms`.
     pub parts: Vec<Part>,
-    /// What explains it, in a sentence.
-    pub finding: String,
+    /// What explains it.
+    pub finding: Statement,
     /// How sure; `None` where nothing explains it.
     pub confidence: Option<Confidence>,
     /// Why it is so sure, or not.
-    pub why_confidence: String,
+    pub why_confidence: Vec<Statement>,
     /// The slow ones, the longest first; `fathom diagnose --op ID` goes on from there.
     pub slow_operations: Vec<Operation>,
 }
@@ -147,8 +149,9 @@ pub struct Explained {
     pub operation: Operation,
     /// What it did, in order of time, without overlap and without a remainder.
     pub pieces: Vec<Piece>,
-    /// What is to be known of these pieces: that no thread is known; empty where nothing is.
-    pub note: String,
+    /// What is to be known of these pieces: that no thread is known, or where else its span was
+    /// seen.
+    pub notes: Vec<Statement>,
 }
 
 /// A piece of an operation.
@@ -170,7 +173,22 @@ pub struct Piece {
     pub counterpart: String,
     /// Who ended the wait, and what that thread did meanwhile, step by step to the end; empty where
     /// nobody was followed.
-    pub behind: Vec<String>,
+    pub behind: Vec<Behind>,
+}
+
+/// What a thread did while an operation waited for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Behind {
+    /// The pool of threads; `None` where it is the thread of the step before.
+    pub thread: Option<String>,
+    /// What it did.
+    pub category: Category,
+    /// In words.
+    pub words: &'static str,
+    /// The application's method in which it did; empty where none is known.
+    pub place: String,
+    /// A peer, a file or a lock's class; empty where nothing names one.
+    pub counterpart: String,
 }
 
 /// The general cause under which the verdict would report such time.
@@ -195,31 +213,25 @@ pub fn slowest(recording: &Recording, choice: &Choice) -> Result<Slowest, Operat
     compare::slowest(&chains, choice)
 }
 
-/// What is to be known of an operation without a thread.
-const NO_THREAD: &str = "no thread is known: only the stops of the JVM during it were seen";
-
 /// Where else threads were seen in a span, named at most.
 const MOST_ELSEWHERE: usize = 8;
 
 /// Where else threads were seen in the same span or trace.
-fn elsewhere(recording: &Recording, others: &[pick::Picked<'_>]) -> String {
-    if others.is_empty() {
-        return String::new();
-    }
-    let named: Vec<String> = others
-        .iter()
-        .take(MOST_ELSEWHERE)
-        .map(|other| {
-            let other = other.described(recording);
-            let on = other.thread.map_or(String::new(), |thread| format!(" on {thread}"));
-            format!("{} ({}{on})", other.id, fathom_recording::quantity::millis(other.ms))
-        })
-        .collect();
-    let more = match others.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("it was also seen, each explained by --op: {}{more}", named.join(", "))
+fn elsewhere(recording: &Recording, others: &[pick::Picked<'_>]) -> Option<Fact> {
+    let named = others.iter().take(MOST_ELSEWHERE).map(|other| {
+        let other = other.described(recording);
+        facts::AT
+            .is(Value::name(other.id))
+            .with("took", Value::ms(other.ms))
+            .with("thread", other.thread.map(Value::name))
+    });
+    let more = others.len().saturating_sub(MOST_ELSEWHERE);
+    (!others.is_empty()).then(|| {
+        facts::ELSEWHERE
+            .fact()
+            .with("operations", Value::list(named))
+            .with("more", (more > 0).then(|| Value::count(more)))
+    })
 }
 
 /// One operation by its id; of a span or a trace, by its own id, where a thread was seen in it the
@@ -237,10 +249,11 @@ pub fn explain(recording: &Recording, id: &str) -> Result<Explained, OperationsE
     let pieces = cut.of_operation(&span.span).iter().map(pieces::RawPiece::described).collect();
     let note = match (thread, cut.coarse_stamps()) {
         (Some(_), _) => elsewhere(recording, &others),
-        (None, true) => "no thread is known, and timestamps are in whole seconds: nothing can be said of what went on during it".into(),
-        (None, false) => NO_THREAD.into(),
+        (None, true) => Some(facts::COARSE_ALONE.fact()),
+        (None, false) => Some(facts::NO_THREAD_ALONE.fact()),
     };
+    let notes = note.into_iter().map(Statement::from).collect();
     let id = recording.identity.recording.clone();
     let operation = span.described(recording);
-    Ok(Explained { schema: OPERATION_SCHEMA, recording: id, operation, pieces, note })
+    Ok(Explained { schema: OPERATION_SCHEMA, recording: id, operation, pieces, notes })
 }

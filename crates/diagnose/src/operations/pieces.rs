@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::Piece;
+use super::{Behind, Piece};
 use crate::attribution::Key;
 use crate::attribution::segments::{self, Segment};
 use crate::attribution::{Attribution, Path, Step, is_followed};
@@ -56,7 +56,7 @@ impl<'a> RawPiece<'a> {
             words: words(self.own.category),
             place: self.own.place.to_owned(),
             counterpart: self.own.target.to_owned(),
-            behind: behind.map(step_words).collect(),
+            behind: behind.map(described).collect(),
         }
     }
 }
@@ -70,11 +70,14 @@ pub(super) fn words(category: Category) -> &'static str {
     }
 }
 
-fn step_words(step: &Step<'_>) -> String {
-    let who = step.other.map_or(String::new(), |pool| format!("{}: ", pool.name));
-    let place = if step.key.place.is_empty() { String::new() } else { format!(" in {}", step.key.place) };
-    let with = if step.key.target.is_empty() { String::new() } else { format!(", {}", step.key.target) };
-    format!("{who}{}{place}{with}", words(step.key.category))
+fn described(step: &Step<'_>) -> Behind {
+    Behind {
+        thread: step.other.map(|pool| pool.name.to_owned()),
+        category: step.key.category,
+        words: words(step.key.category),
+        place: step.key.place.to_owned(),
+        counterpart: step.key.target.to_owned(),
+    }
 }
 
 /// Cuts operations of a recording.

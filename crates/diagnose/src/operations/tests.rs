@@ -49,7 +49,11 @@ fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
     let waits: Vec<_> = explained.pieces.iter().filter(|p| p.category == Category::Monitor).collect();
     assert_eq!(waits.len(), 1, "{explained:?}");
     assert_eq!((waits[0].place.as_str(), waits[0].counterpart.as_str()), ("shop.Stock.take", "shop.Stock"));
-    assert_eq!(waits[0].behind, ["sleeper: asleep"], "{explained:?}");
+    let [behind] = &waits[0].behind[..] else { panic!("{explained:?}") };
+    assert_eq!((behind.thread.as_deref(), behind.category), (Some("sleeper"), Category::Sleep));
+    found
+        .finding
+        .states(&facts::LONGER, &[("value", "80 ms"), ("counterpart", "thread sleeper"), ("lock", "a lock")]);
 }
 
 #[test]
@@ -84,7 +88,8 @@ fn a_request_without_a_thread_is_explained_by_the_stops_of_the_only_jvm() {
     let found = slowest(&recording, &choice(Amount::Count(1))).unwrap();
     assert_eq!((found.slow.on_a_thread, found.parts[0].category), (0, Category::StoppedByGc), "{found:?}");
     let explained = explain(&recording, &found.slow_operations[0].id).unwrap();
-    assert_eq!((explained.operation.thread, explained.note.as_str()), (None, NO_THREAD));
+    assert_eq!(explained.operation.thread, None);
+    explained.notes[0].states(&facts::NO_THREAD_ALONE, &[]);
 }
 
 /// Requests of a program that publishes its trace contexts, as they were seen: one of 80 ms, with
@@ -119,10 +124,12 @@ fn a_span_of_a_trace_leads_to_what_its_thread_did() {
             explained.pieces.iter().filter(|p| p.category == Category::Sleep).map(|p| p.ms).sum();
         assert!((asleep - 60.0).abs() < 1e-6, "{explained:?}");
         // What lies within it, and what was seen once, is not listed.
-        assert_eq!(explained.note, "it was also seen, each explained by --op: span:3 (20 ms on worker-2)");
+        let [note] = &explained.notes[..] else { panic!("{explained:?}") };
+        note.states(&facts::AT, &[("value", "span:3"), ("took", "20 ms"), ("thread", "worker-2")]);
+        note.states(&facts::ELSEWHERE, &[("more", "")]);
     }
     let inner = explain(&recording, "000000000000000b").unwrap();
-    assert_eq!((inner.operation.id.as_str(), inner.note.as_str()), ("span:2", ""));
+    assert_eq!((inner.operation.id.as_str(), inner.notes.len()), ("span:2", 0));
     for id in ["000000000000000c", "0000000000000000", &"f".repeat(32)] {
         assert_eq!(explain(&recording, id).unwrap_err(), OperationsError::NotSeen(id.into()));
     }

@@ -15,16 +15,8 @@ pub(super) fn input(recording: &Recording, source: &fathom_recording::Source) ->
         records: source.records,
         skipped: source.skipped,
         lost: source.lost,
-        placed: placed(&source.placement),
-    }
-}
-
-fn placed(placement: &fathom_recording::Placement) -> String {
-    match placement.uncertainty_ns {
-        Some(ns) if ns > 0 => {
-            format!("{}, to within {}", placement.how, crate::quantity::millis(ns as f64 / 1e6))
-        }
-        _ => placement.how.clone(),
+        placed: source.placement.how.clone(),
+        uncertainty_ns: source.placement.uncertainty_ns,
     }
 }
 
