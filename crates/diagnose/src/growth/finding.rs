@@ -1,7 +1,7 @@
 //! The finding of what grew most: its words, its values and how sure it is.
 
 use fathom_recording::StackId;
-use fathom_recording::vocabulary::{fact, kind, label};
+use fathom_recording::vocabulary::fact;
 
 use super::answers::Answers;
 use super::callers::{Callers, mostly_in};
@@ -57,21 +57,10 @@ impl<'a> Growth<'a> {
         let ends_in_a_wait = lead.behind.is_empty() && on_threads(key.category);
         let unclear = as_ever || paced || ends_in_a_wait;
         let likely = share >= MOST && lead.part.holds && !by_change && !unclear && is_lost;
-        // Who waits for it: as the waits were followed, else as they grew together.
         let way = lead.part.way();
-        let waiting = way.as_ref().and_then(|way| way.first()).map(|step| (part.threads.len(), step.key));
-        // Where it is known who woke threads, one that takes from a queue and is called idle has no
-        // work; else it may wait for a thing.
-        let by_wakers = || case.recording.spans_of(kind::SCHED_OFF).any(|s| s.label(label::WAKER).is_some());
-        let waits = |g: &&&Grown<'_>| g.key.category != Category::Idle || !by_wakers();
-        let mut behind_it = lead.behind.iter().filter(waits).peekable();
-        let together = behind_it.peek().copied().map(|first| {
-            let most = behind_it.map(|g| g.part.threads.len()).max().unwrap_or(0);
-            (most, first.key)
-        });
         let sender = sending::sender(case, part).filter(|_| key.category == Category::Network);
         // Who waits for room to send waits for a selector of its own.
-        let several = waiting.or(together).filter(|(most, _)| *most > 1 && sender.is_none());
+        let several = lead.behind_it(case, way.as_ref()).filter(|(most, _)| *most > 1 && sender.is_none());
         let behind = several.map(|(most, first)| {
             let behind = facts::BEHIND.is(Value::count(most)).with("threads", Value::count(threads));
             behind.with("place", Value::named(first.place))

@@ -1,8 +1,11 @@
 //! What grew most, and what queues behind it.
 
+use fathom_recording::vocabulary::{kind, label};
+
 use super::parts::BASE;
 use super::{Grown, THROUGHOUT, TIMES, on_threads};
 use crate::Case;
+use crate::attribution::{Key, Path};
 use crate::intervals::Intervals;
 use crate::waits::Category;
 
@@ -17,6 +20,26 @@ pub(super) struct Lead<'g, 'a> {
     pub(super) behind: Vec<&'g Grown<'a>>,
     /// Share of the slow time in which some thread was in it.
     pub(super) throughout: f64,
+}
+
+impl<'a> Lead<'_, 'a> {
+    /// How many threads wait behind it, and what they wait in: as their waits were followed, else
+    /// as they grew together.
+    pub(super) fn behind_it(&self, case: &Case<'_>, way: Option<&Path<'a>>) -> Option<(usize, Key<'a>)> {
+        if let Some(step) = way.and_then(|way| way.first()) {
+            return Some((self.part.part.threads.len(), step.key));
+        }
+        // Where it is known who woke threads, one that takes from a queue and is called idle has no
+        // work; else it may wait for a thing.
+        let by_wakers = || case.recording.spans_of(kind::SCHED_OFF).any(|s| s.label(label::WAKER).is_some());
+        let waits = |g: &&&Grown<'_>| g.key.category != Category::Idle || !by_wakers();
+        let behind: Vec<&Grown<'a>> = self.behind.iter().filter(waits).copied().collect();
+        let most = behind.iter().map(|g| g.part.threads.len()).max()?;
+        // While some thread is in it, one other at least waits: else the same threads are now in
+        // the one and now in the other.
+        let waited: f64 = behind.iter().map(|g| g.by()).sum();
+        (waited >= self.part.by()).then_some((most, behind[0].key))
+    }
 }
 
 /// What grew most; what queues behind it, where it is a resource that some thread waits for nearly

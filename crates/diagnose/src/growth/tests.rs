@@ -187,6 +187,23 @@ pub(super) fn of_threads_that_share_a_connection_the_peer_is_the_cause_and_the_o
 }
 
 #[test]
+pub(super) fn threads_that_hardly_wait_do_not_wait_behind_those_that_sleep() {
+    let mut service = Service::of((300.0, 60.0));
+    for i in 0..10 {
+        let thread = service.thread(&format!("worker-{i}"));
+        service.off(thread, &SLEEP, (0, 80), &[]);
+    }
+    for i in 0..2 {
+        let thread = service.thread(&format!("poller-{i}"));
+        service.off(thread, &PARK, (1, 5), &[]);
+    }
+    let diagnosis = service.diagnosis();
+    let finding = found(&diagnosis);
+    assert_eq!(finding.named(), "shop.Retry.backOff", "{finding:#?}");
+    assert!(finding.title.fact().find(&facts::BEHIND).is_none(), "{finding:#?}");
+}
+
+#[test]
 pub(super) fn growth_that_reads_as_none_is_not_reported_where_it_is_threads_at_a_time() {
     let counted = grew(&[(Category::C2, "shop.Price.parse", 0.0, 0.02)]);
     assert!(counted.is_enough(0.02));
