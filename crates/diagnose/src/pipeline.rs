@@ -159,9 +159,12 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         threads: seen::threads(&case),
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
-    // A level that never changes may be that of a pool which is too small.
-    let queues = findings.is_empty() && seen.largest.iter().any(|part| !part.details.is_empty());
-    let status = if status == Status::Healthy && queues { Status::NoCauseFound } else { status };
+    let status = match status {
+        Status::Healthy if findings.is_empty() && status::may_be_held_up(&seen.largest) => {
+            Status::NoCauseFound
+        }
+        status => status,
+    };
     let begins = if case.whole_run { &[][..] } else { &windows.slow };
     let tick_ns = chosen.lost_by.first().map_or(0, |(tick, _)| tick.length_ns());
     let marks = marks::of(recording, begins, tick_ns);

@@ -5,11 +5,16 @@ use fathom_recording::ProcessId;
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::sight::Sights;
-use crate::{COVERED, Case, Confidence, FewStops, Finding, Layer, MATTERS_SHARE, Sight, Status, Window};
+use crate::waits::Category;
+use crate::{
+    COVERED, Case, Confidence, FewStops, Finding, Layer, MATTERS_SHARE, Part, PartOf, Sight, Status, Window,
+};
 
 /// A run that is shorter is a fragment: a few collections tell nothing about the collector, and a
 /// log that is truncated at its head shows none of the long ones. Milliseconds.
 const FRAGMENT_MS: f64 = 10_000.0;
+/// Share of the time in which threads have work for which they may wait for each other in health.
+const HELD_UP: f64 = 0.5;
 
 /// The status. `steady`: what a series covers in which a dip would have been seen and none was.
 pub(crate) fn of(
@@ -41,6 +46,18 @@ pub(crate) fn of(
     } else {
         Status::NoCauseFound
     }
+}
+
+/// Whether a level that never changes may be too low all along: that of a pool which is too small,
+/// or of threads that wait for each other for most of the time in which they have work.
+pub(crate) fn may_be_held_up(largest: &[Part]) -> bool {
+    use Category::{Lock, Monitor, NativeLock, Sleep, TimedWait, Waiting};
+    let threads = || largest.iter().filter(|part| part.of == PartOf::ApplicationThreads);
+    let waits = |part: &Part| {
+        matches!(part.category, Lock | Monitor | NativeLock | Sleep | TimedWait | Waiting)
+            && part.share >= HELD_UP
+    };
+    threads().any(|part| !part.details.is_empty() || waits(part))
 }
 
 /// Whether the series covers the run. What it left out for warm-up was not looked at.

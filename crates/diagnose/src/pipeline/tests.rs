@@ -290,7 +290,8 @@ fn a_level_that_a_pool_without_time_to_spare_keeps_is_not_called_healthy() {
     let run_worker = ("java.util.concurrent.ThreadPoolExecutor.runWorker", C2);
     let read = [("tcp_recvmsg", Kernel), ("shop.Peer.call", C2), run_worker];
     let rest = [("futex_wait", Kernel), ("java.util.concurrent.ThreadPoolExecutor.getTask", C2), run_worker];
-    let status = |busy_ms: f64| {
+    let park = [("futex_wait", Kernel), ("shop.Pool.lease", C2), run_worker];
+    let status = |work: &[_], busy_ms: f64| {
         let mut built = Built::jvm("17", "G1", 60.0);
         built.pause("Pause Young (Normal)", "", 5.0, 10.0, &[]);
         for thread in ["web-0", "web-1"] {
@@ -298,7 +299,7 @@ fn a_level_that_a_pool_without_time_to_spare_keeps_is_not_called_healthy() {
             for i in 0..600 {
                 let at_s = f64::from(i) * 0.1;
                 let off = (kind::SCHED_OFF, "sleeping");
-                built.with_stack(off, thread, &read, &[], (at_s, busy_ms));
+                built.with_stack(off, thread, work, &[], (at_s, busy_ms));
                 built.with_stack(off, thread, &rest, &[], (at_s + busy_ms / 1e3, 100.0 - busy_ms));
             }
         }
@@ -306,7 +307,9 @@ fn a_level_that_a_pool_without_time_to_spare_keeps_is_not_called_healthy() {
         (0..60).for_each(|s| built.recording.point(id, s * S, S, 600.0 + (s * 7919 % 11) as f64));
         diagnose(&built.sealed(), &Options::default()).unwrap().status
     };
-    assert_eq!((status(99.0), status(40.0)), (Status::NoCauseFound, Status::Healthy));
+    assert_eq!((status(&read, 99.0), status(&read, 40.0)), (Status::NoCauseFound, Status::Healthy));
+    // Of the rest of their time they have work, and wait for each other.
+    assert_eq!(status(&park, 40.0), Status::NoCauseFound);
 }
 
 #[test]

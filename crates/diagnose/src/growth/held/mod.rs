@@ -8,6 +8,7 @@
 //! ```
 
 pub(crate) mod clients;
+mod effort;
 mod given_up;
 mod in_flight;
 mod larger;
@@ -158,7 +159,7 @@ impl Growth<'_> {
         // longer would be no less than what was lost.
         let is_too_little =
             |slow: Answered, base: Answered| (slow.ms - base.ms) * slow.count < LEADS * case.loss.lost_ms;
-        let answered = of(&case.slow).zip(of(&case.base));
+        let answered = of(&case.slow).zip(of(&case.base)).filter(|_| !self.costs_more(case));
         answered.is_some_and(|(slow, base)| slow.ms <= AS_EVER * base.ms || is_too_little(slow, base))
     }
 }
