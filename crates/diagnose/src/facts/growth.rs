@@ -82,6 +82,9 @@ super::metrics! {
     /// Calls of the kernel after which threads stay away.
     CALLS_FAIL = "calls-fail",
         "{call}() fails {value} times a second instead of [{baseline}|never][, {share} of these calls]";
+    /// That a control group is at its memory limit.
+    GROUP_RECLAIM = "group-reclaim",
+        "its control group is at its memory limit: pages were taken back from it {value} times a second instead of [{baseline}|never][, which took {stalled}]";
     /// Segments to a peer that were retransmitted: they got lost, or their acknowledgements did.
     SENT_AGAIN = "segments-sent-again",
         "{value|segment to it was|segments to it were} retransmitted instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";

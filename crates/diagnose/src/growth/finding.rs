@@ -9,6 +9,7 @@ use super::calls::Calls;
 use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
+use super::reclaim::Reclaim;
 use super::{
     Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, failing, handshakes, mechanism, on_threads,
     sending, words,
@@ -181,6 +182,11 @@ impl<'a> Growth<'a> {
             also.push(failing.in_title());
             finding.evidence.insert(1.min(finding.evidence.len()), failing.evidence());
             finding.remedies.insert(0, failing.remedy());
+        }
+        if let Some(reclaim) = Reclaim::of(case, jvm, part, key.category) {
+            also.push(reclaim.in_title());
+            finding.evidence.insert(1.min(finding.evidence.len()), reclaim.evidence());
+            finding.remedies.insert(0, Reclaim::remedy());
         }
         let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
         if let Some(handshakes) = handshakes {

@@ -47,7 +47,7 @@ super::remedies! {
         "see to what keeps the file system or the disk busy: fathom chain names it",
         "the host", "";
     LARGER_MEMORY_LIMIT = "remedy-larger-memory-limit",
-        "a larger limit of memory (memory.max, --memory, limits.memory): heap, metaspace, code, stacks, buffers and the files that are mapped must fit",
+        "a larger limit of memory (memory.max, --memory, limits.memory): heap, metaspace, code, stacks, buffers and the files that are mapped or read again and again must fit",
         "control groups", "memory";
     SMALLER_HEAP = "remedy-smaller-heap",
         "a smaller heap (-Xmx), so that all else fits",
