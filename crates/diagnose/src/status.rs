@@ -49,14 +49,12 @@ pub(crate) fn of(
 }
 
 /// Whether a level that never changes may be too low all along: that of a pool which is too small,
-/// or of threads that wait for each other for most of the time in which they have work.
+/// or of threads that wait for each other for most of the time in which they have work. Who sleeps
+/// may do so by choice, to keep a pace.
 pub(crate) fn may_be_held_up(largest: &[Part]) -> bool {
-    use Category::{Lock, Monitor, NativeLock, Sleep, TimedWait, Waiting};
+    use Category::{Lock, Monitor, Waiting};
     let threads = || largest.iter().filter(|part| part.of == PartOf::ApplicationThreads);
-    let waits = |part: &Part| {
-        matches!(part.category, Lock | Monitor | NativeLock | Sleep | TimedWait | Waiting)
-            && part.share >= HELD_UP
-    };
+    let waits = |part: &Part| matches!(part.category, Lock | Monitor | Waiting) && part.share >= HELD_UP;
     threads().any(|part| !part.details.is_empty() || waits(part))
 }
 

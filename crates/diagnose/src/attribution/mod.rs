@@ -30,6 +30,7 @@ pub(crate) mod segments;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use fathom_recording::vocabulary::kind;
@@ -46,8 +47,12 @@ use segments::Segment;
 /// Threads that follow each other at most: a queue of waiters is as long as the pool that shares
 /// what they wait for.
 const MOST_DEPTH: usize = 48;
-/// Pieces of one wait at most; what is left of it is attributed to the wait itself.
+/// Pieces of one wait that are followed one by one.
 const MOST_PIECES: usize = 64;
+/// Of what a thread did in the time beyond that: how many segments are looked at, and which part of
+/// it (one in so many) something must be to be attributed by itself.
+const LOOKED_AT: usize = 4_096;
+const ONE_IN: i64 = 10;
 
 /// A step on the way from a wait to what it is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,8 +177,11 @@ impl<'c, 'a> Attribution<'c, 'a> {
             walk.steps.pop();
             at = brought;
         }
-        for segment in &within[last.map_or(0, |last| last + 1)..] {
+        let left = &within[last.map_or(0, |last| last + 1)..];
+        for (i, segment) in left.iter().enumerate() {
             if walk.pieces.len() >= MOST_PIECES {
+                walk.ends_as(&left[i..], other, at, to);
+                at = to;
                 break;
             }
             let (begin, end) = (segment.from.max(at), segment.to.min(to));
@@ -223,7 +231,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
     }
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     /// The way ends here for the time between two timestamps.
     fn ends(&mut self, from: i64, to: i64) {
         // That the thread at the end had no work explains no wait for it: the wait itself stands.
@@ -232,6 +240,29 @@ impl Walk<'_> {
         if from < to {
             self.pieces.push((self.steps[..end].into(), from, to));
         }
+    }
+
+    /// The way ends here for the time between two timestamps, which is divided as what a thread did
+    /// in it: that is more than is followed one by one.
+    fn ends_as(&mut self, did: &[Segment<'a>], other: Option<Pool<'a>>, from: i64, to: i64) {
+        let mut by: BTreeMap<Key<'a>, i64> = BTreeMap::new();
+        for segment in did.iter().take(LOOKED_AT) {
+            let ns = segment.to.min(to).saturating_sub(segment.from.max(from)).max(0);
+            *by.entry(segment.key).or_default() += ns;
+        }
+        let all: i64 = by.values().sum();
+        let mut most: Vec<(Key<'a>, i64)> = by.into_iter().filter(|(_, ns)| ns * ONE_IN >= all).collect();
+        most.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let kept: i64 = most.iter().map(|(_, ns)| ns).sum();
+        let (mut at, length) = (from, to.saturating_sub(from) as f64);
+        for (key, ns) in most {
+            let end = at.saturating_add((length * ns as f64 / kept.max(1) as f64) as i64).min(to);
+            self.steps.push(Step { key, other });
+            self.ends(at, end);
+            self.steps.pop();
+            at = end;
+        }
+        self.ends(at, to);
     }
 }
 

@@ -118,6 +118,16 @@ fn a_wait_in_a_queue_of_waiters_comes_to_what_the_first_of_them_did() {
 }
 
 #[test]
+fn of_whoever_does_many_short_things_meanwhile_all_of_them_count() {
+    // Nine milliseconds asleep and one at work, two hundred times.
+    let naps: Vec<Wait<'_>> = (0..200).map(|at| (at * 10, at * 10 + 9, &SLEEP[..], None)).collect();
+    let recording = recording(&[vec![(0, 2_000, &TAKE, Some(1))], naps]);
+    let found = pieces(&recording, "worker-0");
+    let [(Category::Running, _, ran), (Category::Sleep, _, slept)] = &found[..] else { panic!("{found:?}") };
+    assert!((198..=202).contains(ran) && (1_798..=1_802).contains(slept), "{found:?}");
+}
+
+#[test]
 fn short_waits_of_whoever_is_waited_for_are_where_the_sample_that_sums_them_up_shows_them() {
     let mut recording = begun(&[vec![(0, 90, &BORROW, Some(1))], Vec::new()]);
     let (thread, source) = (of(&recording, "worker-1"), fathom_recording::SourceId(0));

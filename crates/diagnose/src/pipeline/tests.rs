@@ -290,7 +290,12 @@ fn a_level_that_a_pool_without_time_to_spare_keeps_is_not_called_healthy() {
     let run_worker = ("java.util.concurrent.ThreadPoolExecutor.runWorker", C2);
     let read = [("tcp_recvmsg", Kernel), ("shop.Peer.call", C2), run_worker];
     let rest = [("futex_wait", Kernel), ("java.util.concurrent.ThreadPoolExecutor.getTask", C2), run_worker];
-    let park = [("futex_wait", Kernel), ("shop.Pool.lease", C2), run_worker];
+    let park = [
+        ("futex_wait", Kernel),
+        ("java.util.concurrent.locks.LockSupport.park", C2),
+        ("shop.Pool.lease", C2),
+        run_worker,
+    ];
     let status = |work: &[_], busy_ms: f64| {
         let mut built = Built::jvm("17", "G1", 60.0);
         built.pause("Pause Young (Normal)", "", 5.0, 10.0, &[]);
