@@ -148,6 +148,10 @@ pub struct Scope {
     pub kinds: Option<Vec<String>>,
     /// The process of which they are missing; `None`: of any.
     pub pid: Option<i64>,
+    /// Whether waits of virtual threads are among them that nothing else shows: without its carrier
+    /// the kernel knows nothing of such a thread. `None`: it is not about virtual threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub virtual_threads: Option<bool>,
 }
 
 impl Scope {
@@ -159,12 +163,19 @@ impl Scope {
 
     /// Records of some kinds alone.
     pub fn of_kinds(kinds: &[&str]) -> Self {
-        Self { kinds: Some(kinds.iter().map(|kind| (*kind).to_owned()).collect()), pid: None }
+        let kinds = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+        Self { kinds: Some(kinds), ..Self::default() }
     }
 
     /// Records of a process alone.
     pub fn of_process(pid: i64) -> Self {
-        Self { kinds: None, pid: Some(pid) }
+        Self { pid: Some(pid), ..Self::default() }
+    }
+
+    /// It is about virtual threads, of whose waits nothing else shows what is missing, or something
+    /// does.
+    pub fn of_virtual_threads(self, hidden: bool) -> Self {
+        Self { virtual_threads: Some(hidden), ..self }
     }
 }
 
@@ -175,6 +186,11 @@ impl Unseen {
         let of_another = scope.pid.zip(pid).is_some_and(|(of, pid)| of != pid);
         let of_kind = scope.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|of| of == kind));
         of_kind && !of_another
+    }
+
+    /// Whether nothing shows waits of virtual threads because of it.
+    pub fn hides_virtual_threads(&self) -> bool {
+        self.scope.as_ref().and_then(|scope| scope.virtual_threads) == Some(true)
     }
 }
 

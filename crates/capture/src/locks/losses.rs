@@ -14,7 +14,8 @@ impl LockWaits {
         let (without_stack, of_work) = self.virtual_threads.limits();
         let often = "their threads sleep thousands of times a second, and are not asked each time what for";
         let many = "there were more than 1,000 a second on a CPU";
-        /// Waits for work, below.
+        /// Waits of virtual threads and waits for work, below.
+        const OF_VIRTUAL: usize = 2;
         const OF_WORK: usize = 3;
         let limits = [
             (
@@ -36,8 +37,12 @@ impl LockWaits {
                 _ => "fathom record --min with a longer time: fewer are asked for",
             };
             // Waits for work are no waits for locks; the others are recorded without it.
+            let scope = match i {
+                OF_VIRTUAL => Scope::nothing().of_virtual_threads(true),
+                _ => Scope::nothing(),
+            };
             cx.unseen(Unavailable {
-                scope: Some(Scope::nothing()),
+                scope: Some(scope),
                 what: format!("{} {what}", quantity::count(n as f64)),
                 why: why.into(),
                 remedy: remedy.into(),

@@ -146,6 +146,7 @@ impl VirtualThreads {
             true => Unavailable {
                 what: format!("{SHORT_WAITS} of virtual threads of process {pid} without their carriers"),
                 why: format!("{}; it is read some times a second where they wait", unseen.why),
+                scope: Some(Scope::of_process(i64::from(pid)).of_virtual_threads(false)),
                 ..unseen
             },
             false => unseen,
@@ -407,6 +408,7 @@ impl VirtualThreads {
                             quantity::count(per_s),
                             pause.as_secs()
                         );
+                        let hidden = reads.is_err();
                         let (which, why) = match reads {
                             Ok(_) => (
                                 SHORT_WAITS,
@@ -414,7 +416,8 @@ impl VirtualThreads {
                             ),
                             Err(why) => ("waits", format!("{off}; and {why}")),
                         };
-                        cx.unseen(Unavailable { scope: Some(Scope::of_process(i64::from(*pid))),
+                        cx.unseen(Unavailable {
+                            scope: Some(Scope::of_process(i64::from(*pid)).of_virtual_threads(hidden)),
                             what: format!(
                                 "{which} of virtual threads of process {pid} for {locks}, for part of the time"
                             ),
@@ -427,7 +430,7 @@ impl VirtualThreads {
                         let what = || format!("waits of virtual threads of process {pid} for {locks}");
                         let (links, unseen) = put_back(attach(loaded, *pid), pid.cast_signed(), what);
                         group.links = links;
-                        let scope = Some(Scope::of_process(i64::from(*pid)));
+                        let scope = Some(Scope::of_process(i64::from(*pid)).of_virtual_threads(true));
                         unseen
                             .into_iter()
                             .for_each(|unseen| cx.unseen(Unavailable { scope: scope.clone(), ..unseen }));
@@ -477,7 +480,7 @@ fn name_of(number: u64) -> String {
 fn unseen(what: &str, pid: u32, why: String) -> Unavailable {
     let dump = || format!("jcmd {pid} Thread.dump_to_file -format=json threads.json shows where they wait");
     Unavailable {
-        scope: Some(Scope::of_process(i64::from(pid))),
+        scope: Some(Scope::of_process(i64::from(pid)).of_virtual_threads(true)),
         what: format!("{what} that virtual threads of process {pid} wait for without their carriers"),
         remedy: remedy_of_uprobe().map_or_else(dump, str::to_owned),
         why,

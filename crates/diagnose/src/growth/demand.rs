@@ -7,7 +7,7 @@
 //! ```
 
 use fathom_recording::vocabulary::{kind, label};
-use fathom_recording::{Frame, ProcessId, Recording, ThreadId};
+use fathom_recording::{Frame, ProcessId, Recording, ThreadId, Unseen};
 
 use super::{Each, Growth, MORE};
 use crate::confidence::Ground;
@@ -28,10 +28,7 @@ const HARDLY: f64 = 0.5;
 const NEARLY_ALL: f64 = 0.9;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
-/// What the recorder calls them, and the method at the root of their stacks.
-const VIRTUAL: &str = "virtual threads";
-/// How it begins where nothing but these was missed.
-const SHORT: &str = "single short waits";
+/// The method at the root of the stacks of virtual threads.
 const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
 /// Parts of the names of the threads that end the sleep of virtual threads: JDK 21 to 24, and from
 /// JDK 25 on (java.lang.VirtualThread, java.util.concurrent.DelayScheduler).
@@ -68,8 +65,7 @@ impl Growth<'_> {
 fn hides_virtual_threads(recording: &Recording) -> bool {
     let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
     let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(VIRTUAL_THREAD);
-    unseen.any(|unseen| unseen.what.contains(VIRTUAL) && !unseen.what.starts_with(SHORT))
-        && recording.frames.iter().any(is_virtual)
+    unseen.any(Unseen::hides_virtual_threads) && recording.frames.iter().any(is_virtual)
 }
 
 /// That more virtual threads were woken after a time than usual, where their sleep is not recorded:

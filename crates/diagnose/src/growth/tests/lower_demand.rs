@@ -1,6 +1,7 @@
 //! Less that is asked for, and threads that wait for their next turn, are no cause.
 
 use fathom_recording::vocabulary::live;
+use fathom_recording::{Scope, Unseen};
 
 use super::*;
 
@@ -112,10 +113,26 @@ fn fewer_operations_none_of_which_takes_longer_are_less_demand() {
     let (slow_rate, base_rate) = (Some(150.0), Some(300.0));
     let loss = crate::Loss { lost_ms: 10_000.0, slow_rate, base_rate, ..crate::Loss::default() };
     let window = |from: i64, to: i64| vec![Window { from_ns: from * S, to_ns: to * S }];
-    let whole = crate::built::whole_run(&recording);
-    let case = Case { loss, slow: window(20, 40), base: window(0, 20), ..whole };
+    let case = Case {
+        loss: loss.clone(),
+        slow: window(20, 40),
+        base: window(0, 20),
+        ..crate::built::whole_run(&recording)
+    };
     let unseen = |unseen| Growth { unseen, ..grew(&[(Category::Network, "", 8.0, 8.0)]) };
     assert!(unseen(0.05).less_demand(&case).is_some() && unseen(0.2).less_demand(&case).is_none());
+    // Nor is anything known of virtual threads whose waits are hidden, whatever words say so.
+    let by_virtual_threads = |hidden| {
+        let mut recording = recording.clone();
+        let frame = recording.frame("java.lang.VirtualThread.run", "", FrameType::C2, -1);
+        recording.stack(None, frame);
+        let scope = Some(Scope::of_process(1).of_virtual_threads(hidden));
+        recording.sources[0].unseen.push(Unseen { scope, ..Unseen::default() });
+        let (loss, slow, base) = (loss.clone(), case.slow.clone(), case.base.clone());
+        let case = Case { loss, slow, base, ..crate::built::whole_run(&recording) };
+        unseen(0.05).less_demand(&case).is_some()
+    };
+    assert!(by_virtual_threads(false) && !by_virtual_threads(true));
 }
 
 #[test]

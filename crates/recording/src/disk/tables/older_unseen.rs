@@ -15,11 +15,22 @@ const SAID: [(&str, &str, &[&str]); 6] = [
     (source::LOCKS, "for work (", &[]),
 ];
 
+/// What is about virtual threads says so, and how it begins where they were looked at some times a
+/// second.
+const VIRTUAL: &str = "virtual threads";
+const SHORT: &str = "single short waits";
+
 /// Adds the scopes that the words of a source show.
 pub(super) fn scopes(source: &mut Source) {
     let format = source.format.clone();
-    for unseen in source.unseen.iter_mut().filter(|unseen| unseen.scope.is_none()) {
-        unseen.scope = scope(&format, unseen);
+    for unseen in source.unseen.iter_mut() {
+        if unseen.scope.is_none() {
+            unseen.scope = scope(&format, unseen);
+        }
+        if format == source::LOCKS && unseen.what.contains(VIRTUAL) {
+            let hidden = !unseen.what.starts_with(SHORT);
+            unseen.scope.get_or_insert_default().virtual_threads.get_or_insert(hidden);
+        }
     }
 }
 
@@ -50,5 +61,23 @@ mod tests {
         let locks = |what| hides(source::LOCKS, what, kind::LOCK_MONITOR);
         assert!(locks("waits") && !locks("30 waits for locks: their stacks"));
         assert!(!locks("9 waits of virtual threads for work (parked, Object.wait)"));
+    }
+
+    #[test]
+    fn words_show_whether_waits_of_virtual_threads_are_hidden_where_no_scope_says_it() {
+        let hides = |what: &str, scope: Option<Scope>| {
+            let unseen = Unseen { what: what.into(), scope, ..Unseen::default() };
+            let mut source =
+                Source { format: source::LOCKS.into(), unseen: vec![unseen], ..Source::default() };
+            scopes(&mut source);
+            source.unseen[0].hides_virtual_threads()
+        };
+        let all = "locks that virtual threads of process 7 wait for without their carriers";
+        let short = "single short waits of virtual threads of process 7 without their carriers";
+        for scope in [None, Some(Scope::of_process(7))] {
+            assert!(hides(all, scope.clone()) && !hides(short, scope.clone()) && !hides("waits", scope));
+        }
+        let said = |hidden| Some(Scope::of_process(7).of_virtual_threads(hidden));
+        assert!(!hides(all, said(false)) && hides(short, said(true)));
     }
 }
