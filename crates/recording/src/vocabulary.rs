@@ -15,6 +15,7 @@ pub mod kind;
 pub mod label;
 pub mod live;
 pub mod lock;
+pub mod memory_stall;
 pub mod sample;
 pub mod series;
 pub mod source;

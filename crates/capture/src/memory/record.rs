@@ -1,5 +1,7 @@
 //! What the program in the kernel sends and counts: `bpf/memory.h`.
 
+use fathom_recording::vocabulary::memory_stall;
+
 use super::program::skeleton::types::{fault_counts, fault_mapping, memory_tail, memory_what};
 use crate::bpf::record::text;
 
@@ -66,9 +68,9 @@ impl What {
         match self {
             Self::Fault | Self::SlowMinor => "minor",
             Self::Major => "major",
-            Self::Reclaim => "direct reclaim",
-            Self::GroupReclaim => "reclaim of the control group",
-            Self::Compaction => "compaction",
+            Self::Reclaim => memory_stall::RECLAIM,
+            Self::GroupReclaim => memory_stall::GROUP_RECLAIM,
+            Self::Compaction => memory_stall::COMPACTION,
             Self::MapLock => "address space lock",
             Self::Oom => "out of memory",
         }

@@ -14,7 +14,7 @@ use crate::intervals::Intervals;
 use crate::sight::left_out;
 use crate::waits::Category;
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
-use fathom_recording::vocabulary::{fact, fault, kind, source};
+use fathom_recording::vocabulary::{fact, fault, kind, memory_stall, source};
 use fathom_recording::{ProcessId, ThreadId};
 
 /// Share of the fetched bytes that must have been given back meanwhile for the one to be blamed on
@@ -246,7 +246,8 @@ fn found(rule: &dyn Rule, faults: &Faults<'_, '_>, jvm: ProcessId, cost_ms: f64)
 
 /// Whether the JVM was held up in the slow windows because its control group had no memory left.
 fn at_its_limit(case: &Case<'_>, jvm: ProcessId) -> bool {
-    case.spans_in(kind::MEMORY_STALL, jvm, &case.slow).any(|stall| stall.name().contains("control group"))
+    let mut stalls = case.spans_in(kind::MEMORY_STALL, jvm, &case.slow);
+    stalls.any(|stall| stall.name() == memory_stall::GROUP_RECLAIM)
 }
 
 /// What threads of a JVM waited for in page faults of the slow windows, by the chain.

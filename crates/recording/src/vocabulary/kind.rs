@@ -119,8 +119,7 @@ pub const SCHED_OFF: &str = "sched.off-cpu";
 /// A slow page fault. `name`: "major"; `stack`: with a frame for the mapping; labels `path`,
 /// `address`.
 pub const PAGE_FAULT: &str = "page-fault";
-/// A thread held up by the kernel for memory. `name`: "direct reclaim", "reclaim of the control
-/// group", "compaction".
+/// A thread held up by the kernel for memory. `name`: one of [`super::memory_stall`].
 pub const MEMORY_STALL: &str = "memory.stall";
 /// A thread that waited for the lock of its process' address space. `name`: "read", "write".
 pub const MEMORY_MAP_LOCK: &str = "memory.map-lock";
