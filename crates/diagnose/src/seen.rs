@@ -144,15 +144,15 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
     let (of_slow, of_base) = over_time.split_at(slow.len().min(over_time.len()));
     let timers = timers(of_slow, of_base);
     let sum = |windows: &[Vec<Vec<GroupLedger>>]| {
-        let mut sums: BTreeMap<String, BTreeMap<Category, f64>> = BTreeMap::new();
+        let mut sums: BTreeMap<ProcessId, BTreeMap<Category, f64>> = BTreeMap::new();
         for group in of(windows, 0).filter(|group| group.name == APPLICATION) {
-            let sum = sums.entry(group.process.clone()).or_default();
+            let sum = sums.entry(group.process_id).or_default();
             for spent in group.spent.iter().filter(|spent| !left_out(spent.category)) {
                 *sum.entry(running_as_one(spent.category)).or_default() += spent.ms;
             }
         }
         for group in of(windows, 1).filter(|group| timers.contains(&key(group))) {
-            let asleep = sums.get_mut(&group.process).and_then(|sum| sum.get_mut(&Category::Sleep));
+            let asleep = sums.get_mut(&group.process_id).and_then(|sum| sum.get_mut(&Category::Sleep));
             if let Some(ms) = asleep {
                 *ms = (*ms - asleep_ms(group)).max(0.0);
             }
@@ -162,13 +162,13 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
     let (slow_sums, base_sums) = (sum(of_slow), sum(of_base));
     let done = operations_of(case.recording, &slow);
     let usually_done = operations_of(case.recording, &base);
-    let of_process = |(process, spent): (&String, &BTreeMap<Category, f64>)| -> Vec<Part> {
+    let of_process = |(process, spent): (&ProcessId, &BTreeMap<Category, f64>)| -> Vec<Part> {
         let whole: f64 = spent.values().sum();
         let usual = base_sums.get(process);
         let usual_whole: f64 = usual.map_or(0.0, |spent| spent.values().sum());
         let usual_ms = |category: &Category| usual.and_then(|u| u.get(category)).copied().unwrap_or(0.0);
         let part = |(category, ms): (&Category, &f64)| Part {
-            process: process.clone(),
+            process: case.recording.process_name(*process).to_owned(),
             of: PartOf::ApplicationThreads,
             category: *category,
             what: spent_on(*category).into(),
@@ -191,8 +191,8 @@ fn of(windows: &[Vec<Vec<GroupLedger>>], by: usize) -> impl Iterator<Item = &Gro
     windows.iter().filter_map(move |groups| groups.get(by)).flatten()
 }
 
-fn key(group: &GroupLedger) -> (&str, &str) {
-    (&group.process, &group.name)
+fn key(group: &GroupLedger) -> (ProcessId, &str) {
+    (group.process_id, &group.name)
 }
 
 fn asleep_ms(group: &GroupLedger) -> f64 {
@@ -203,7 +203,7 @@ fn asleep_ms(group: &GroupLedger) -> f64 {
 fn timers<'a>(
     slow: &'a [Vec<Vec<GroupLedger>>],
     base: &'a [Vec<Vec<GroupLedger>>],
-) -> BTreeSet<(&'a str, &'a str)> {
+) -> BTreeSet<(ProcessId, &'a str)> {
     let that_sleep = |windows: &'a [Vec<Vec<GroupLedger>>]| -> BTreeSet<_> {
         let mut times: BTreeMap<_, (f64, f64)> = BTreeMap::new();
         for group in of(windows, 1) {

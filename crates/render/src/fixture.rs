@@ -6,6 +6,7 @@ use fathom_diagnose::{
     Input, Layer, LedgerCategory, LedgerRow, Loss, Mark, Measure, Part, PartOf, Remedy, RuledOut, SCHEMA,
     Seen, Sight, Sighted, Status, Window, Windows,
 };
+use fathom_recording::ProcessId;
 
 const S: i64 = 1_000_000_000;
 
@@ -22,7 +23,7 @@ fn evidence(text: &str, source: &str, at_s: Option<i64>) -> Evidence {
 
 fn row(process: &str, category: LedgerCategory, in_sum: bool, slow: f64, base: f64) -> LedgerRow {
     LedgerRow {
-        process_id: None,
+        process_id: Some(ProcessId(u32::from(process != "server2"))),
         recording: None,
         pid: None,
         process: process.into(),
@@ -76,7 +77,7 @@ pub fn burst() -> Diagnosis {
         share: Some(0.87),
         culprit: said("C2 CompilerThread0, org.example.migrate.MigrationMgr.analyze").into(),
         process: "server2".into(),
-        process_id: fathom_recording::ProcessId(0),
+        process_id: ProcessId(0),
         recording: None,
         pid: None,
         started_ns: None,

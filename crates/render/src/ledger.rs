@@ -165,7 +165,7 @@ mod tests {
         let group = GroupLedger {
             name: "http-nio-8080-exec-* of a service with a long name indeed".into(),
             process: "org.example.service.Main with some arguments after it".into(),
-            process_id: None,
+            process_id: fathom_recording::ProcessId(0),
             recording: None,
             threads: 200,
             thread_ms: 12_000_000.0,

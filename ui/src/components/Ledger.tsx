@@ -25,18 +25,18 @@ export const ledger: Panel = {
 
 function Ledger({ page }: PanelProps) {
   const { diagnosis, lanes } = page;
-  const processes = [...new Set(diagnosis.ledger.map((r) => r.process))];
+  const processes = [...new Map(diagnosis.ledger.map((r) => [r.process_id, r.process]))];
   const hasBase = diagnosis.windows.base.length > 0;
   return (
     <PanelSection panel={ledger}>
       {lanes.ledger && <ThreadLedger page={page} over={lanes.ledger} />}
       <div class="ledgers">
-        {processes.map((process) => (
+        {processes.map(([id, process]) => (
           <LedgerOf
-            key={process}
+            key={id}
             process={process}
             hasBase={hasBase}
-            rows={diagnosis.ledger.filter((r) => r.process === process)}
+            rows={diagnosis.ledger.filter((r) => r.process_id === id)}
           />
         ))}
       </div>

@@ -117,7 +117,7 @@ export function ThreadLedger({ page, over }: { page: Page; over: LedgerOverTime 
       </ul>
       <div role="tabpanel" id="ledger-panel" aria-labelledby={`ledger-tab-${by}`}>
         {shown.slice(0, MOST).map(({ group, base: b }) => (
-          <details key={`${group.process}/${group.name}`} class="ledger-group">
+          <details key={`${group.process_id}/${group.name}`} class="ledger-group">
             <summary>
               <span class="name">
                 {group.name} <span class="quiet">{group.process}</span>

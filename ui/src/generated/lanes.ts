@@ -1,5 +1,7 @@
 // Generated from the code: `FATHOM_BLESS=1 cargo test -p fathom-render typescript`.
 
+import type { ProcessId } from "./diagnosis";
+
 import type { ColumnId } from "./payload";
 
 export const LANES_SCHEMA = "fathom.lanes/1" as const;
@@ -115,4 +117,6 @@ export type SpanLane = {
 export type ThreadGroup = {
   name: string;
   process: string;
+  /** The same as a row of the recording's processes; `None` of what several have. */
+  process_id: ProcessId | null;
 };

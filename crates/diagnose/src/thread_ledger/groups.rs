@@ -36,7 +36,6 @@ impl By {
 
 /// Sums of a group of threads.
 struct Sum {
-    process: Option<ProcessId>,
     threads: usize,
     spent_ns: [i64; Category::ALL.len()],
     cpu_samples: u64,
@@ -48,19 +47,12 @@ const MOST_TARGETS: usize = 5;
 
 impl Default for Sum {
     fn default() -> Self {
-        Self {
-            process: None,
-            threads: 0,
-            spent_ns: [0; Category::ALL.len()],
-            cpu_samples: 0,
-            on: BTreeMap::new(),
-        }
+        Self { threads: 0, spent_ns: [0; Category::ALL.len()], cpu_samples: 0, on: BTreeMap::new() }
     }
 }
 
 impl Sum {
-    fn add(&mut self, recording: &Recording, account: &Account<'_>) {
-        self.process = recording.threads.get(account.thread.index()).map(|thread| thread.process);
+    fn add(&mut self, account: &Account<'_>) {
         for (category, target, ns) in &account.on {
             let targets = self.on.entry(*category).or_default();
             match targets.get_mut(*target) {
@@ -104,18 +96,19 @@ pub(super) fn rank(
     parts: &[(f64, Vec<Account<'_>>)],
     base_scale: Option<f64>,
 ) {
-    let mut weights: BTreeMap<(String, String), f64> = BTreeMap::new();
+    let names = names(recording);
+    let mut weights: BTreeMap<(ProcessId, String), f64> = BTreeMap::new();
     if let Some(scale) = base_scale {
         for group in groups.iter() {
             let spent = group.spent.iter().map(|s| (s.category, s.ms, s.base_ms.unwrap_or(0.0)));
-            weights.insert((group.process.clone(), group.name.clone()), rank::growth(spent, scale));
+            weights.insert((group.process_id, group.name.clone()), rank::growth(spent, scale));
         }
     } else {
-        let mut spent: BTreeMap<(String, String), Weight> = BTreeMap::new();
+        let mut spent: BTreeMap<(ProcessId, String), Weight> = BTreeMap::new();
         for (part, account) in
             parts.iter().enumerate().flat_map(|(i, (_, all))| all.iter().map(move |a| (i, a)))
         {
-            let weight = spent.entry(key(recording, by, account.thread));
+            let weight = spent.entry(key(recording, &names, by, account.thread));
             let weight = weight.or_insert_with(|| Weight::of(parts.iter().map(|(length, _)| *length)));
             for category in Category::ALL {
                 weight.add(part, category, account.spent_ns[category.index()] as f64 / 1e6);
@@ -123,9 +116,8 @@ pub(super) fn rank(
         }
         weights.extend(spent.into_iter().map(|(key, weight)| (key, weight.value())));
     }
-    let of = |group: &GroupLedger| {
-        weights.get(&(group.process.clone(), group.name.clone())).copied().unwrap_or(0.0)
-    };
+    let of =
+        |group: &GroupLedger| weights.get(&(group.process_id, group.name.clone())).copied().unwrap_or(0.0);
     groups.sort_by_cached_key(|group| std::cmp::Reverse(Ordered(of(group))));
 }
 
@@ -147,7 +139,7 @@ impl Ord for Ordered {
     }
 }
 
-/// Groups the accounts of a window and of its baseline, by name.
+/// Groups the accounts of a window and of its baseline, by process and name.
 pub(super) fn group(
     recording: &Recording,
     by: By,
@@ -155,26 +147,24 @@ pub(super) fn group(
     base: Option<&[Account<'_>]>,
     operations: (Option<f64>, Option<f64>),
 ) -> Vec<GroupLedger> {
-    let mut groups: BTreeMap<(String, String), (Sum, Sum)> = BTreeMap::new();
+    let names = names(recording);
+    let mut groups: BTreeMap<(ProcessId, String), (Sum, Sum)> = BTreeMap::new();
     for account in accounts {
-        groups.entry(key(recording, by, account.thread)).or_default().0.add(recording, account);
+        groups.entry(key(recording, &names, by, account.thread)).or_default().0.add(account);
     }
     for account in base.unwrap_or_default() {
-        groups.entry(key(recording, by, account.thread)).or_default().1.add(recording, account);
+        groups.entry(key(recording, &names, by, account.thread)).or_default().1.add(account);
     }
-    let ledger = |((process, name), (window, base_sum)): ((String, String), (Sum, Sum))| {
-        let process_id = window.process.or(base_sum.process);
-        GroupLedger {
-            name,
-            process,
-            process_id,
-            recording: process_id.and_then(|id| recording.recording_of(id)).map(str::to_owned),
-            threads: window.threads,
-            thread_ms: window.ms(),
-            base_thread_ms: base_sum.ms(),
-            cpu_samples: window.cpu_samples,
-            spent: spent(&window, base.map(|_| &base_sum), operations),
-        }
+    let ledger = |((process_id, name), (window, base_sum)): ((ProcessId, String), (Sum, Sum))| GroupLedger {
+        name,
+        process: names.get(process_id.index()).cloned().unwrap_or_default(),
+        process_id,
+        recording: recording.recording_of(process_id).map(str::to_owned),
+        threads: window.threads,
+        thread_ms: window.ms(),
+        base_thread_ms: base_sum.ms(),
+        cpu_samples: window.cpu_samples,
+        spent: spent(&window, base.map(|_| &base_sum), operations),
     };
     groups.into_iter().map(ledger).collect()
 }
@@ -213,12 +203,27 @@ fn sampling_error(category: Category, ms: f64, window: &Sum, all: f64) -> Option
     Some((1.96 * (p * (1.0 - p) / n).sqrt()).max(0.5 / n) * running / all)
 }
 
-fn key(recording: &Recording, by: By, thread: ThreadId) -> (String, String) {
+/// Of each process; of several that run one program with the pid.
+fn names(recording: &Recording) -> Vec<String> {
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    let ids = || (0..recording.processes.len() as u32).map(ProcessId);
+    ids().for_each(|id| *times.entry(recording.process_name(id)).or_default() += 1);
+    let of = |id: ProcessId| {
+        let name = recording.process_name(id);
+        match recording.processes[id.index()].pid.filter(|_| times[name] > 1) {
+            Some(pid) => format!("{name} [pid {pid}]"),
+            None => name.to_owned(),
+        }
+    };
+    ids().map(of).collect()
+}
+
+fn key(recording: &Recording, names: &[String], by: By, thread: ThreadId) -> (ProcessId, String) {
     let thread = &recording.threads[thread.index()];
-    let process = recording.process_name(thread.process).to_owned();
+    let process = thread.process;
     let name = recording.strings.get(thread.name);
     let group = match by {
-        By::Process => process.clone(),
+        By::Process => names.get(process.index()).cloned().unwrap_or_default(),
         By::Role => role(thread.role).to_owned(),
         By::Pool => pool(name),
         By::Thread => match (name, thread.tid) {

@@ -75,10 +75,10 @@ pub struct ThreadLedger {
 pub struct GroupLedger {
     /// Process, role, pool or thread.
     pub name: String,
-    /// The process that it belongs to.
+    /// The process that it belongs to, with its pid where another has the same name.
     pub process: String,
     /// The same as a row of the recording's processes.
-    pub process_id: Option<ProcessId>,
+    pub process_id: ProcessId,
     /// The id of the recording that the process is of; `None` of files that are none.
     pub recording: Option<String>,
     /// Threads that lived in the window.

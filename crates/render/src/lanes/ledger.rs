@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use fathom_diagnose::thread_ledger::{By, Slice, SlowWeight, over_time as ledgers};
 use fathom_diagnose::{Diagnosis, Window};
-use fathom_recording::Recording;
+use fathom_recording::{ProcessId, Recording};
 use serde::Serialize;
 
 use crate::names::short;
@@ -54,6 +54,8 @@ struct Grouping {
 struct ThreadGroup {
     name: String,
     process: String,
+    /// The same as a row of the recording's processes; `None` of what several have.
+    process_id: Option<ProcessId>,
 }
 
 /// `None` when nothing shows what threads did.
@@ -70,7 +72,9 @@ pub(super) fn over_time(
         edges.windows(2).map(|pair| Window { from_ns: pair[0], to_ns: pair[1] }).collect();
     let slices = ledgers(recording, &windows, &GROUPINGS.map(|(by, _)| by));
     let mut categories = BTreeMap::new();
+    let mut names: BTreeMap<ProcessId, &str> = BTreeMap::new();
     for group in slices.iter().flatten().flatten() {
+        names.insert(group.process_id, &group.process);
         categories.extend(group.spent.iter().map(|spent| (spent.category, spent.words)));
     }
     if categories.is_empty() {
@@ -81,9 +85,9 @@ pub(super) fn over_time(
     let parts: Vec<Slice> = windows.iter().map(|window| slice(diagnosis, *window)).collect();
     let mut groupings = Vec::new();
     for (at, (_, by)) in GROUPINGS.iter().enumerate() {
-        let mut weights: BTreeMap<(&str, &str), SlowWeight> = BTreeMap::new();
+        let mut weights: BTreeMap<(ProcessId, &str), SlowWeight> = BTreeMap::new();
         for (slice, group) in slices.iter().enumerate().flat_map(|(i, s)| s[at].iter().map(move |g| (i, g))) {
-            let weight = weights.entry((&group.process, &group.name));
+            let weight = weights.entry((group.process_id, &group.name));
             let weight = weight.or_insert_with(|| SlowWeight::of(&parts));
             group.spent.iter().for_each(|spent| weight.add(slice, spent.category, spent.ms));
         }
@@ -92,18 +96,22 @@ pub(super) fn over_time(
         let many = order.len() > MOST_GROUPS;
         order.truncate(if many { MOST_GROUPS - 1 } else { MOST_GROUPS });
         let active = order.iter().take_while(|(_, rank)| rank.is_active()).count();
-        let number: BTreeMap<(&str, &str), usize> =
+        let number: BTreeMap<(ProcessId, &str), usize> =
             order.iter().enumerate().map(|(i, (key, _))| (*key, i)).collect();
         let mut groups: Vec<ThreadGroup> = (order.iter())
-            .map(|((process, name), _)| ThreadGroup { name: short(name), process: short(process) })
+            .map(|((process, name), _)| ThreadGroup {
+                name: short(name),
+                process: short(names[process]),
+                process_id: Some(*process),
+            })
             .collect();
         if many {
-            groups.push(ThreadGroup { name: "all others".into(), process: String::new() });
+            groups.push(ThreadGroup { name: "all others".into(), process: String::new(), process_id: None });
         }
         let mut spent = vec![0_u64; slices.len() * groups.len() * categories.len()];
         for (s, slice) in slices.iter().enumerate() {
             for group in &slice[at] {
-                let key = (group.process.as_str(), group.name.as_str());
+                let key = (group.process_id, group.name.as_str());
                 let g = number.get(&key).copied().unwrap_or(MOST_GROUPS - 1);
                 for one in &group.spent {
                     let cell = (s * groups.len() + g) * categories.len() + place[&one.category];

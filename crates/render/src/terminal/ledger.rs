@@ -25,9 +25,9 @@ impl Page {
     pub(super) fn ledger(&mut self, diagnosis: &Diagnosis, limit: usize) {
         let all = limit == usize::MAX;
         let seen = |row: &&LedgerRow| row.slow_ms.is_some() || row.base_ms.is_some();
-        let first = diagnosis.findings.first().map(|f| f.process.as_str());
+        let first = diagnosis.findings.first().map(|f| f.process_id);
         let (own, others): (Vec<_>, Vec<_>) =
-            diagnosis.ledger.iter().filter(seen).partition(|row| first.is_none_or(|p| p == row.process));
+            diagnosis.ledger.iter().filter(seen).partition(|row| first.is_none() || row.process_id == first);
         let threads = &diagnosis.seen.threads;
         let total = threads.len() + own.len() + others.len();
         let left = limit.saturating_sub(threads.len());

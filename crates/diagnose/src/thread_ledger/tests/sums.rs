@@ -27,6 +27,24 @@ fn time_per_operation_comes_from_the_throughput_of_each_window() {
     assert_eq!((spent.ms_per_operation, spent.base_ms_per_operation), (Some(20.0), Some(10.0)));
 }
 
+#[test]
+fn two_processes_of_one_program_are_two_rows_with_their_pids() {
+    let mut jvm = Watched::new();
+    for (pid, ms) in [(11, 400), (12, 700)] {
+        jvm.process =
+            jvm.recording.add_process(Process { pid: Some(pid), name: "sh".into(), ..Process::default() });
+        let thread = jvm.thread("sh", Role::Other);
+        jvm.span(kind::SCHED_WATCHED, Some(thread), (0, ms), None, 0);
+    }
+    for by in [By::Process, By::Pool] {
+        let recording = jvm.recording.clone();
+        let ledger = Watched { recording, ..Watched::new() }.ledger((0, 1000), by);
+        let mut rows: Vec<_> = ledger.groups.iter().map(|g| (g.process.as_str(), g.thread_ms)).collect();
+        rows.sort_by(|a, b| a.0.cmp(b.0));
+        assert_eq!(rows, [("sh [pid 11]", 400.0), ("sh [pid 12]", 700.0)], "{by:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn categories_add_up_to_threads_times_time(
