@@ -4,7 +4,7 @@
 //! A main class says so by its package. Where a launcher, a container or a jar was started, it does
 //! not; then its own is what is of no well-known library.
 
-use crate::places::is_of_jdk;
+use crate::waits::place::is_of_jdk;
 
 /// Beginnings of packages of well-known containers, frameworks, drivers and libraries, by their
 /// published coordinates. What is missing here counts as the application's own where the main class

@@ -6,14 +6,11 @@ use rustc_hash::FxHashMap;
 use crate::chain::Chains;
 use crate::thread_ledger::Taken;
 use crate::waits::Category;
+use crate::waits::place::is_of_jdk;
 
 /// Within which time short waits are summed up, nanoseconds: those of a thread that waits often are
 /// recorded after a tenth of a second.
 pub(crate) const SUMMED_WITHIN_NS: i64 = 200_000_000;
-/// Whether a method is one of the JDK's.
-pub(crate) fn is_of_jdk(name: &str) -> bool {
-    JDK.iter().any(|package| name.starts_with(package))
-}
 
 /// The beginning of the methods that every thread's Java code is below.
 const RUN: &str = "java.lang.Thread.run";
@@ -21,10 +18,6 @@ const RUN: &str = "java.lang.Thread.run";
 /// Beginnings of the methods by which executors run what was given to them.
 const EXECUTORS: [&str; 4] =
     ["java.util.concurrent.", "java.lang.Thread", "java.lang.VirtualThread", "jdk.internal.vm."];
-
-/// Packages of the JDK and of what it is made of: the method that called into them is the
-/// application's.
-const JDK: [&str; 7] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "java/", "jdk/"];
 
 /// Whether a method is one of a queue of `java.util.concurrent`.
 fn is_of_queue(name: &str) -> bool {

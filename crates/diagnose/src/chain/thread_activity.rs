@@ -13,7 +13,7 @@ use crate::facts::{Value, links};
 use crate::intervals::Intervals;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
-use crate::waits::queues::is_jdk;
+use crate::waits::place::is_of_jdk;
 use crate::waits::{Category, record};
 use crate::{Fact, Statement};
 
@@ -177,7 +177,7 @@ impl<'a> Chains<'a> {
             }
             if let Some(method) = self.java_method(sample.stack(), |_| false) {
                 // Of a method of the JDK it is the application's that says what it is for.
-                let caller = is_jdk(method).then(|| self.java_method(sample.stack(), is_jdk)).flatten();
+                let caller = is_of_jdk(method).then(|| self.java_method(sample.stack(), is_of_jdk)).flatten();
                 *methods.entry((method, caller)).or_default() += 1;
             }
             if let Some(stack) = sample.stack() {

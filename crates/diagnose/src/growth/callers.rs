@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::Per;
 use super::parts::{BASE, FRAMES, Part};
 use crate::own_code::OwnCode;
-use crate::places::is_of_jdk;
+use crate::waits::place::is_of_jdk;
 
 /// Share of a part's slow time that must have a caller on its stack.
 const CALLED_MOSTLY: f64 = 0.8;

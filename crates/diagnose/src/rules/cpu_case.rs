@@ -11,11 +11,8 @@ use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, blind};
 use crate::facts::{Value, ruled_out, scope, switch_on};
 use crate::sight::left_out;
-use crate::waits::place::java_method;
+use crate::waits::place::{is_of_jdk, java_method};
 use crate::{Case, Fact, Judgement, Rule, Window, quantity};
-
-/// Java that is nobody's own: what calls it decides what is done.
-const LIBRARIES: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 
 /// Wall time that is so many times the CPU time needs a word: most of it is waiting for a CPU.
 const MOSTLY_WAITS: f64 = 2.0;
@@ -172,8 +169,8 @@ impl<'c, 'a> Cpu<'c, 'a> {
             if !found.is_some_and(&which) {
                 continue;
             }
-            let library = |name: &str| LIBRARIES.iter().any(|prefix| name.starts_with(prefix));
-            if let Some(method) = java_method(recording, s.stack, library) {
+            // The JDK's methods are nobody's own: what calls them decides what is done.
+            if let Some(method) = java_method(recording, s.stack, is_of_jdk) {
                 *by.entry(method).or_default() += s.weight as f64;
             }
             all += s.weight as f64;

@@ -8,13 +8,11 @@ use fathom_recording::{FrameType, ProcessId, Recording, Role, Sample, StackId, T
 
 use super::cpu_case::sharing;
 use crate::waits::Category;
-use crate::waits::place::java_method;
+use crate::waits::place::{is_of_jdk, java_method};
 use crate::{Case, Window};
 
 /// Bytes of a page.
 pub(super) const PAGE: f64 = 4096.0;
-/// Java that is nobody's own: what calls it decides what is touched.
-const LIBRARIES: [&str; 4] = ["java.", "javax.", "jdk.", "sun."];
 
 /// Faults of a thread in a mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -159,8 +157,8 @@ impl<'c, 'a> Faults<'c, 'a> {
         let mut all = 0.0;
         for s in recording.samples.iter().filter(|s| s.process == self.jvm && within(s) && is_one(s)) {
             all += s.weight as f64;
-            let library = |name: &str| LIBRARIES.iter().any(|prefix| name.starts_with(prefix));
-            let method = java_method(recording, s.stack, library)
+            // The JDK's methods are nobody's own: what calls them decides what is touched.
+            let method = java_method(recording, s.stack, is_of_jdk)
                 .or_else(|| java_method(recording, s.stack, |_| false))
                 .or_else(|| function(recording, s.stack));
             *by.entry(method.unwrap_or("code that was not seen")).or_default() += s.weight as f64;

@@ -9,8 +9,9 @@ use super::gc_case::summed;
 use crate::confidence::Ground;
 use crate::facts::{Value, culprits, pauses, reasons, remedies, titles};
 use crate::intervals::Intervals;
-use crate::places::{Places, is_of_jdk};
+use crate::places::Places;
 use crate::waits::Category;
+use crate::waits::place::is_of_jdk;
 use crate::{Case, Finding, Window};
 
 /// The JVM's thread that calls `finalize()`, by the name that the JDK gives it.

@@ -11,8 +11,8 @@ use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
 use crate::waits::Category;
+use crate::waits::place::is_of_jdk;
 use crate::waits::place::java_method;
-use crate::waits::queues::is_jdk;
 use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 
 /// A start that takes at least this long is slow, milliseconds: one on a machine with room takes a
@@ -165,7 +165,7 @@ impl Rule for ThreadStartSlow {
         };
         let mut sites = waits.by(from);
         // A method of the application says more than as many starts by the JDK or by nobody known.
-        let is_known = |site: &str| site != UNKNOWN && !is_jdk(site);
+        let is_known = |site: &str| site != UNKNOWN && !is_of_jdk(site);
         let named = sites.iter().position(|(site, g)| is_known(site) && FAIR * g.count >= sites[0].1.count);
         if let Some(named) = named.filter(|_| !is_known(&sites[0].0)) {
             sites.swap(0, named);

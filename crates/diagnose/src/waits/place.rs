@@ -3,8 +3,14 @@
 
 use fathom_recording::{Recording, StackFrame, StackId};
 
-/// Packages of the JDK: what the application called stands beyond them.
-const JDK: [&str; 6] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm."];
+/// Packages of the JDK: what the application called stands beyond them, and the method that called
+/// into them is the application's, or that of a library which it brought along.
+const JDK: [&str; 8] = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "org.graalvm.", "java/", "jdk/"];
+
+/// Whether a method, or a class, is one of the JDK's.
+pub(crate) fn is_of_jdk(name: &str) -> bool {
+    JDK.iter().any(|package| name.starts_with(package))
+}
 
 /// The place of a wait that was recorded without a stack.
 pub(crate) const NO_PLACE: &str = "a place that was not recorded";
@@ -43,8 +49,7 @@ pub(crate) fn seen_within(recording: &Recording, stack: StackId, method: &str) -
 /// The place that a stack takes a lock at: the first method of the application, else of whoever is
 /// not the lock itself.
 pub(crate) fn place<'a>(recording: &'a Recording, stack: Option<StackId>, own: &[&str]) -> &'a str {
-    let of_jdk = |name: &str| JDK.iter().any(|package| name.starts_with(package));
     let of_lock = |name: &str| own.iter().any(|prefix| name.starts_with(prefix));
-    let place = java_method(recording, stack, of_jdk).or_else(|| java_method(recording, stack, of_lock));
+    let place = java_method(recording, stack, is_of_jdk).or_else(|| java_method(recording, stack, of_lock));
     place.unwrap_or(NO_PLACE)
 }

@@ -20,11 +20,9 @@ use fathom_recording::vocabulary::{interrupt, kind, label};
 use fathom_recording::{FrameId, Recording, StackId, StrId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::place::is_of_jdk;
 use super::polls::Polls;
 
-/// Packages of the JDK: a method of another one is the application's, or that of a library which it
-/// brought along.
-const JDK: [&str; 5] = ["java.", "javax.", "jdk.", "sun.", "com.sun."];
 /// Frames by which a wait must lie deeper than where the thread rests: two ways into one queue
 /// differ by a method.
 const DEEPER: usize = 2;
@@ -55,12 +53,7 @@ pub(super) struct Sites {
 pub(super) fn is_application(recording: &Recording, frame: FrameId) -> bool {
     let Some(frame) = recording.frames.get(frame.index()) else { return false };
     let name = recording.strings.get(frame.name);
-    frame.frame_type.is_java() && name.contains('.') && !is_jdk(name)
-}
-
-/// Whether a method is one of the JDK's.
-pub(crate) fn is_jdk(name: &str) -> bool {
-    JDK.iter().any(|package| name.starts_with(package))
+    frame.frame_type.is_java() && name.contains('.') && !is_of_jdk(name)
 }
 
 /// Where the application calls a queue: its method, and how many of its and the JDK's methods lie

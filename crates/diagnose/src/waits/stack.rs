@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::functions::Layer::{self, Java, Kernel, Native};
 use super::functions::{PERMIT, WAIT_FUNCTIONS};
+use super::place::is_of_jdk;
 use super::queues::{self, Takes};
 use super::synchronizer::Caller;
 use super::whose::{Whose, library};
@@ -99,7 +100,7 @@ struct Frame {
     is_away: bool,
     is_wait: bool,
     rests: bool,
-    is_jdk: bool,
+    is_of_jdk: bool,
     takes: bool,
     /// The number of its library, of a Java method that is not the JDK's.
     library: Option<u32>,
@@ -123,7 +124,7 @@ impl ByStack {
         let frames: Vec<Frame> =
             (0..recording.frames.len()).map(|i| frame(recording, i, &mut libraries)).collect();
         let (sleep, idle) = (place_of(Category::Sleep), place_of(Category::Idle));
-        let nothing = Frame { place: NOTHING, is_jdk: true, ..Frame::default() };
+        let nothing = Frame { place: NOTHING, is_of_jdk: true, ..Frame::default() };
         let mut shown: Vec<Shown> = Vec::with_capacity(recording.stacks.len());
         for node in &recording.stacks {
             let caller = node.parent.and_then(|parent| shown.get(parent.index()));
@@ -237,9 +238,9 @@ fn frame<'a>(recording: &'a Recording, index: usize, libraries: &mut FxHashMap<&
         // Compiled native methods are stubs.
         is_wait: frame.frame_type != FrameType::Kernel && fits("java.lang.Object.wait*", plain),
         rests: is_java && plain == RESTS,
-        is_jdk: queues::is_jdk(plain),
+        is_of_jdk: is_of_jdk(plain),
         takes: is_java && takes_from_queue(plain),
-        library: (is_java && plain.contains('.') && !queues::is_jdk(plain)).then(|| {
+        library: (is_java && plain.contains('.') && !is_of_jdk(plain)).then(|| {
             let next = libraries.len() as u32;
             match library(plain) {
                 // What has no package is of nobody, and two of that are of two.
@@ -282,7 +283,7 @@ impl Shown {
             is_limited: own.is_limited || is(|caller| caller.is_limited),
             // What a program of the recorder calls in the kernel belongs to it.
             is_in_recorder: own.is_recorder || (own.is_kernel && is(|caller| caller.is_in_recorder)),
-            ends_outside_jdk: !own.is_jdk,
+            ends_outside_jdk: !own.is_of_jdk,
             rests: own.rests,
             caller: innermost,
         }
@@ -361,7 +362,7 @@ fn takes_from_queue(name: &str) -> bool {
     let Some((class, method)) = name.rsplit_once('.') else { return false };
     let class = class.rsplit('.').next().unwrap_or(class);
     let is_queue = QUEUES.iter().any(|suffix| class.ends_with(suffix));
-    is_queue && !queues::is_jdk(name) && TAKES.iter().any(|beginning| method.starts_with(beginning))
+    is_queue && !is_of_jdk(name) && TAKES.iter().any(|beginning| method.starts_with(beginning))
 }
 
 /// The place of the line of queues: the second one without work.

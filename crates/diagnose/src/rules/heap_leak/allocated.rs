@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use super::keeper::Keeper;
 use crate::Fact;
 use crate::facts::{Value, pauses};
-use crate::places::is_of_jdk;
+use crate::waits::place::is_of_jdk;
 
 /// Fewer samples are too few for a share.
 const FEWEST: usize = 5;
