@@ -41,6 +41,8 @@ pub(crate) fn of(
     let log = pauses.first().and_then(|p| case.recording.sources.get(p.span.source().index()));
     Some(RuledOut {
         rule: ROW.to_owned(),
+        process_id: jvm,
+        recording: case.recording.recording_of(jvm).map(str::to_owned),
         figure: OF_THE_LOSS
             .is(Value::ms(excess_ms))
             .with("process", Value::name(&row.process))

@@ -7,7 +7,7 @@ mod inputs;
 use std::rc::Rc;
 
 pub use blind_spots::is_summed;
-use fathom_recording::{ProcessId, Recording};
+use fathom_recording::{ProcessId, Recording, SourceId};
 
 use crate::Rule;
 use crate::burden;
@@ -168,6 +168,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let begins = if case.whole_run { &[][..] } else { &windows.slow };
     let tick_ns = chosen.lost_by.first().map_or(0, |(tick, _)| tick.length_ns());
     let marks = marks::of(recording, begins, tick_ns);
+    let sources = (0..recording.sources.len() as u32).map(SourceId);
     let mut diagnosis = Diagnosis {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -176,7 +177,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         status,
         headline: Statement::default(),
         seen,
-        inputs: recording.sources.iter().map(|source| inputs::input(recording, source)).collect(),
+        inputs: sources.filter_map(|source| inputs::input(recording, source)).collect(),
         wall_clock: timeline.wall,
         zero_ns: timeline.zero_ns,
         windows,

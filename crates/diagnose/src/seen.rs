@@ -92,11 +92,13 @@ fn growth(part: &Part) -> f64 {
 /// A row of the ledger of stops that matters.
 fn stop(case: &Case<'_>, row: &LedgerRow) -> Option<Part> {
     let category = row.category_id.of_threads()?;
-    let (ms, share) = (row.slow_ms?, row.slow_share?);
+    let (process_id, ms, share) = (row.process_id?, row.slow_ms?, row.slow_share?);
     let grown = share - row.base_share.unwrap_or(0.0);
     let by_gc = row.category_id == LedgerCategory::StoppedByGc;
     (grown >= MATTERS_SHARE).then(|| Part {
         process: row.process.clone(),
+        process_id,
+        recording: row.recording.clone(),
         of: PartOf::Jvm,
         category,
         what: stopped(row.category_id, category).into(),
@@ -169,6 +171,8 @@ fn application(case: &Case<'_>, left_out: impl Fn(Category) -> bool) -> Vec<Part
         let usual_ms = |category: &Category| usual.and_then(|u| u.get(category)).copied().unwrap_or(0.0);
         let part = |(category, ms): (&Category, &f64)| Part {
             process: case.recording.process_name(*process).to_owned(),
+            process_id: *process,
+            recording: case.recording.recording_of(*process).map(str::to_owned),
             of: PartOf::ApplicationThreads,
             category: *category,
             what: spent_on(*category).into(),
@@ -230,6 +234,8 @@ fn work(case: &Case<'_>, jvms: &[ProcessId]) -> Vec<Part> {
     let mut about = Some(about.into_iter().flatten().map(Statement::from).collect());
     let part = |work: work::Work| Part {
         process: case.recording.process_name(jvm).to_owned(),
+        process_id: jvm,
+        recording: case.recording.recording_of(jvm).map(str::to_owned),
         of: PartOf::ApplicationThreads,
         category: work.category,
         what: work.what,

@@ -136,6 +136,10 @@ pub struct Sighted {
 pub struct Part {
     /// The process.
     pub process: String,
+    /// The same as a row of the recording's processes.
+    pub process_id: ProcessId,
+    /// The id of the recording that the process is of; `None` of files that are none.
+    pub recording: Option<String>,
     /// Whose time.
     pub of: PartOf,
     /// What it was spent on, as in the ledger of threads; all running time is `running`.
@@ -180,6 +184,10 @@ pub struct Input {
     pub format: String,
     /// The process that it is of.
     pub process: Option<String>,
+    /// The same as a row of the recording's processes.
+    pub process_id: Option<ProcessId>,
+    /// The id of the recording that it is of; `None` of files that are none.
+    pub recording: Option<String>,
     /// Records taken, skipped and lost.
     pub records: u64,
     /// Lines not understood.
@@ -442,6 +450,10 @@ fn known_cost<S: serde::Serializer>(cost_ms: &f64, serializer: S) -> Result<S::O
 pub struct RuledOut {
     /// Rule id, or the name of a group ("gc").
     pub rule: String,
+    /// The process whose metric it is, as a row of the recording's processes.
+    pub process_id: ProcessId,
+    /// The id of the recording that the process is of; `None` of files that are none.
+    pub recording: Option<String>,
     /// The metric that says so.
     pub figure: Statement,
     /// Where the value comes from.

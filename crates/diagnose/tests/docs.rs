@@ -28,6 +28,8 @@ fn full() -> Diagnosis {
             few_stops: Some(FewStops { share: 0.0, longest_ms: 0.0 }),
             largest: vec![Part {
                 process: String::new(),
+                process_id: fathom_recording::ProcessId(0),
+                recording: None,
                 of: PartOf::Jvm,
                 category: Category::Running,
                 what: Statement::default(),
@@ -45,6 +47,8 @@ fn full() -> Diagnosis {
             name: String::new(),
             format: String::new(),
             process: None,
+            process_id: None,
+            recording: None,
             records: 0,
             skipped: 0,
             lost: 0,
@@ -116,6 +120,8 @@ fn full() -> Diagnosis {
         }],
         ruled_out: vec![RuledOut {
             rule: String::new(),
+            process_id: fathom_recording::ProcessId(0),
+            recording: None,
             figure: Statement::default(),
             source: String::new(),
         }],

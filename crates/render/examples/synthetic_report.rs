@@ -411,6 +411,8 @@ fn diagnosis() -> Diagnosis {
             name: EVIL.into(),
             format: "made-up".into(),
             process: Some("server2".into()),
+            process_id: Some(ProcessId(0)),
+            recording: None,
             records: 300_000,
             skipped: 1,
             lost: 0,
@@ -484,6 +486,8 @@ fn diagnosis() -> Diagnosis {
         }],
         ruled_out: vec![RuledOut {
             rule: "gc".into(),
+            process_id: ProcessId(0),
+            recording: None,
             figure: said("GC stopped server2 for 0.6 s of 30 s").into(),
             source: "gc.log".into(),
         }],

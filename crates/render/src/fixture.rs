@@ -43,6 +43,8 @@ fn input(name: &str, format: &str, process: Option<&str>, records: u64) -> Input
         name: name.into(),
         format: format.into(),
         process: process.map(Into::into),
+        process_id: None,
+        recording: None,
         records,
         skipped: 0,
         lost: 0,
@@ -185,11 +187,15 @@ pub fn burst() -> Diagnosis {
         ruled_out: vec![
             RuledOut {
                 rule: "gc".into(),
+                process_id: ProcessId(0),
+                recording: None,
                 figure: said("GC stopped server2 for 0.12 s of 15 s, 0.13 s in as much baseline time").into(),
                 source: "gc2.log".into(),
             },
             RuledOut {
                 rule: "safepoint-slow-to-reach".into(),
+                process_id: ProcessId(0),
+                recording: None,
                 figure: said("threads stopped within 1.2 ms in all 31 safepoints").into(),
                 source: "gc2.log".into(),
             },
@@ -227,6 +233,8 @@ pub fn healthy() -> Diagnosis {
         few_stops: None,
         largest: vec![Part {
             process: "server2".into(),
+            process_id: ProcessId(0),
+            recording: None,
             of: PartOf::ApplicationThreads,
             category: Category::Running,
             what: said("running").into(),

@@ -287,6 +287,10 @@ export type Input = {
   format: string;
   /** The process that it is of. */
   process: string | null;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId | null;
+  /** The id of the recording that it is of; `None` of files that are none. */
+  recording: string | null;
   /** Records taken, skipped and lost. */
   records: number;
   /** Lines not understood. */
@@ -388,6 +392,10 @@ export type Measure = "throughput" | "latency" | "exchanges" | "stops";
 export type Part = {
   /** The process. */
   process: string;
+  /** The same as a row of the recording's processes. */
+  process_id: ProcessId;
+  /** The id of the recording that the process is of; `None` of files that are none. */
+  recording: string | null;
   /** Whose time. */
   of: PartOf;
   /** What it was spent on, as in the ledger of threads; all running time is `running`. */
@@ -456,6 +464,10 @@ export type Remedy = {
 export type RuledOut = {
   /** Rule id, or the name of a group ("gc"). */
   rule: string;
+  /** The process whose metric it is, as a row of the recording's processes. */
+  process_id: ProcessId;
+  /** The id of the recording that the process is of; `None` of files that are none. */
+  recording: string | null;
   /** The metric that says so. */
   figure: Statement;
   /** Where the value comes from. */

@@ -293,6 +293,8 @@ impl<'a> Growth<'a> {
             if !case.matters(most_ms) {
                 too_small.push(RuledOut {
                     rule: finding.rule.into(),
+                    process_id: finding.process_id,
+                    recording: finding.recording.clone(),
                     figure: facts::OF_GROWTH
                         .is(Value::share(share))
                         .with("whose", Value::name(self.whose()))

@@ -75,6 +75,8 @@ pub(crate) fn limit(case: &Case<'_>, findings: &mut Vec<Finding>) -> Vec<RuledOu
         if !leads {
             too_small.push(RuledOut {
                 rule: finding.rule.into(),
+                process_id: finding.process_id,
+                recording: finding.recording.clone(),
                 figure: facts::OF_WORK
                     .is(Value::share(queued / whole))
                     .with("title", Value::from(&finding.title))

@@ -34,7 +34,8 @@ pub(super) fn of_the_busiest(
             of.with("figure", Value::list([figure.fact().clone()])).into()
         }
     };
-    Some(RuledOut { rule: rule.id().to_owned(), figure, source })
+    let recording = case.recording.recording_of(jvm).map(str::to_owned);
+    Some(RuledOut { rule: rule.id().to_owned(), process_id: jvm, recording, figure, source })
 }
 
 /// One row for each thing to switch on, with all rules that it blinds.

@@ -163,6 +163,8 @@ mod tests {
     fn part(what: &str, (ms, share): (f64, f64), per: (f64, f64), base_share: f64) -> Part {
         Part {
             process: "server2".into(),
+            process_id: fathom_recording::ProcessId(0),
+            recording: None,
             of: PartOf::ApplicationThreads,
             category: Category::Running,
             what: fixture::said(what).into(),
