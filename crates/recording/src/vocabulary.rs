@@ -4,6 +4,7 @@
 //! two sides. A new key is one constant here, with its unit and the source of its meaning. Units
 //! are part of the key.
 
+pub mod call;
 pub mod count;
 pub mod fact;
 pub mod failure;

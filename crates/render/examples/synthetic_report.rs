@@ -3,10 +3,9 @@
 //! is a page of fifty slow windows on the wall clock, without an account of the loss and with a
 //! long headline; with `early` one of a live recording in which a wait began long before.
 //!
-//! For the browser test and for measuring how the page opens and moves with a recording of a given
-//! size: half of the spans are compilations, the rest GC pauses, safepoints and deoptimisations;
-//! the points are three clients' throughput with a dip in the middle; samples are of 24 threads and
-//! 20,000 stacks, one of which grows in the dip. Names try to break out of the page.
+//! For the browser test and for measuring how the page opens with a recording of a given size: half
+//! of the spans are compilations, the rest other events of the JVM; the points are three clients'
+//! throughput with a dip, and one of the stacks of 24 threads grows in it. Names try to break out.
 
 use std::io::{BufWriter, Write};
 

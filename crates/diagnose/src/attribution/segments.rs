@@ -1,6 +1,7 @@
 //! A thread's life as a row of segments: what it did from when to when, and who ended it where that
 //! was a wait for a thread.
 
+use fathom_recording::vocabulary::call::EPOLLS;
 use fathom_recording::vocabulary::{interrupt, label, sample};
 use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
@@ -135,10 +136,9 @@ pub(crate) fn of<'a>(chains: &Chains<'a>, places: &mut Places<'a>, thread: Threa
 /// Whether a time off the CPU is one in which a thread waits for something to happen on any of its
 /// connections, and something did.
 fn selects(span: &Span<'_>) -> bool {
-    let calls = ["epoll_wait", "epoll_pwait", "epoll_pwait2"];
     let happened =
         span.label(label::WAKER).is_some() || span.label(label::INTERRUPT) == Some(interrupt::NETWORK);
-    happened && span.label(label::SYSCALL).is_some_and(|call| calls.contains(&call))
+    happened && span.label(label::SYSCALL).is_some_and(|call| EPOLLS.contains(&call))
 }
 
 /// Who ended a wait for a thread: of the same process, or at the other end of a connection.

@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 
+use fathom_recording::vocabulary::call::POLLS;
 use fathom_recording::vocabulary::{count, kind};
 use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,7 +24,6 @@ use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::waits::calls::POLLS;
 use crate::{Case, Evidence, Finding, Layer};
 
 /// What an application asks the kernel for, by what belongs together: where one of these calls is

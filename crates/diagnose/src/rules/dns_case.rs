@@ -1,5 +1,6 @@
 //! Look-ups of names and the questions that they are made of, as the rules on them see both.
 
+use fathom_recording::vocabulary::call::{EPOLLS, POLLS, SELECTS};
 use fathom_recording::vocabulary::{figure, kind, label};
 use fathom_recording::{ProcessId, Span, ThreadId};
 use rustc_hash::FxHashMap;
@@ -10,14 +11,16 @@ use crate::intervals::Intervals;
 use crate::waits::Category;
 use crate::{Case, Fact};
 
-/// Calls in which a resolver's client waits for an answer until a time-out; they return 0 when it
-/// has passed (poll(2), select(2)).
-const AWAITS: [&str; 7] =
-    ["poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
 /// How a thread waits for the look-up of another one.
 const LOCKS: [&str; 3] = [kind::LOCK_MONITOR, kind::LOCK_PARK, kind::LOCK_WAIT];
 /// Where a resolver listens (RFC 1035).
 const RESOLVER: &str = ":53";
+
+/// Whether it is a call in which a resolver's client waits for an answer until a time-out; these
+/// return 0 when it has passed (poll(2), select(2)).
+fn awaits(call: &str) -> bool {
+    POLLS.contains(&call) || SELECTS.contains(&call) || EPOLLS.contains(&call)
+}
 
 /// Whether a server left a question of this look-up unanswered until it timed out.
 pub(super) fn timed_out(span: &Span<'_>) -> bool {
@@ -103,7 +106,7 @@ impl Questions {
     /// Whether a system call waits for a resolver outside of any recorded look-up.
     fn is_outside(&self, span: &Span<'_>) -> bool {
         let asks = span.kind() == kind::SYSCALL
-            && AWAITS.contains(&span.name())
+            && awaits(span.name())
             && span.label(label::PEER).is_some_and(|peer| peer.ends_with(RESOLVER));
         let known = || self.lookups.get(&span.thread());
         asks && !known().is_some_and(|intervals| intervals.touches(span.t0_ns(), span.t1_ns()))

@@ -3,7 +3,6 @@
 
 mod acceptors;
 mod at_rest;
-pub(crate) mod calls;
 pub(crate) mod frozen;
 mod functions;
 pub(crate) mod log_write;

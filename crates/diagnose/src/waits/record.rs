@@ -1,11 +1,11 @@
 //! A wait classified by its record: what JFR, strace and probes write as spans of a thread.
 
 use fathom_recording::Span;
+use fathom_recording::vocabulary::call::{ACCEPTS, EPOLLS, POLLS, READS, SELECTS};
 use fathom_recording::vocabulary::lock::is_lock;
 use fathom_recording::vocabulary::{figure, kind, label};
 
 use super::Category;
-use super::calls::{POLLS, READS};
 use super::stack::ByStack;
 
 /// Kinds of spans that show what their thread waited for.
@@ -120,11 +120,13 @@ fn syscall(span: &Span<'_>) -> Category {
     match span.name() {
         "futex" | "futex_wait" => Category::NativeLock,
         "nanosleep" | "clock_nanosleep" => Category::Sleep,
-        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "accept" | "accept4" => Category::Idle,
+        name if EPOLLS.contains(&name) || ACCEPTS.contains(&name) => Category::Idle,
         // A lock of a file is a process' and not a thread's.
         "wait4" | "waitid" | "fcntl" => Category::Child,
-        "connect" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" | "poll"
-        | "ppoll" | "select" | "pselect6" => Category::Network,
+        "connect" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto" | "sendmsg" | "sendmmsg" => {
+            Category::Network
+        }
+        name if POLLS.contains(&name) || SELECTS.contains(&name) => Category::Network,
         "fsync" | "fdatasync" | "sync_file_range" | "openat" | "open" | "unlink" | "rename" | "ftruncate" => {
             Category::Disk
         }

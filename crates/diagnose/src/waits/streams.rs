@@ -8,11 +8,10 @@
 //!
 //! A large answer is read in pieces as well; it does not take a good part of the recording.
 
+use fathom_recording::vocabulary::call::READS;
 use fathom_recording::vocabulary::{figure, kind, label, live};
 use fathom_recording::{ProcessId, Recording, StrId};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::calls::READS;
 
 /// Waits for input from a peer that show its way.
 const FEW: u64 = 50;

@@ -14,6 +14,7 @@
 //! is a loss only where each of them took longer, which the ledger of threads says
 //! ([`crate::growth`]). A program that reads and writes nothing has none.
 
+use fathom_recording::vocabulary::call::{READS, WRITES};
 use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{Count, ProcessId, Recording, Role, Series};
 
@@ -21,7 +22,6 @@ use super::dips::{self, Found};
 use super::latency;
 use super::lost::lost_progress;
 use super::progress::{Progress, REQUESTS};
-use crate::waits::calls::{READS, WRITES};
 use crate::{Window, sight, stats};
 
 /// Length of a tick: calls are counted by the second.

@@ -5,6 +5,7 @@
 //! is not slow. They count where they are named.
 
 use fathom_recording::SpanRow;
+use fathom_recording::vocabulary::call::{ACCEPTS, POLLS, READS};
 use fathom_recording::vocabulary::{kind, label};
 
 use crate::similar_names::similar_names;
@@ -19,11 +20,6 @@ pub(super) const KIND: Kind = Kind {
     measure: Measure::Time,
     make,
 };
-
-/// Calls that wait for the other side whatever they are on.
-const WAIT: [&str; 4] = ["accept", "accept4", "poll", "ppoll"];
-/// Calls that do when they read something that another writes.
-const READ: [&str; 5] = ["read", "readv", "recvfrom", "recvmsg", "recvmmsg"];
 
 fn make(what: Option<&str>) -> Result<Box<dyn Watch>, String> {
     if let Some(name) = what {
@@ -69,7 +65,9 @@ impl Watch for Syscall {
 fn waits_for_another(call: &str, has_peer: bool, on: &str) -> bool {
     let of_another = ["pipe:", "unix:", "socket:", "anon_inode:", "/dev/pts/", "/dev/tty"];
     let of_another = || has_peer || on.is_empty() || of_another.iter().any(|begin| on.starts_with(begin));
-    WAIT.contains(&call) || (READ.contains(&call) && of_another())
+    // Reading is waiting for the other side where another writes what is read; the others always
+    // are.
+    ACCEPTS.contains(&call) || POLLS.contains(&call) || (READS.contains(&call) && of_another())
 }
 
 #[cfg(test)]

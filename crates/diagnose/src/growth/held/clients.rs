@@ -6,11 +6,12 @@
 //! acknowledgement that is delayed by up to 40 ms on Linux, TCP_DELACK_MIN), is late for them
 //! alone.
 
+use fathom_recording::vocabulary::call::WRITES;
 use fathom_recording::vocabulary::{count, source};
 use fathom_recording::{ProcessId, Role, ThreadId};
 use rustc_hash::FxHashSet;
 
-use super::{Answered, BY_THREADS, HELD_RULE, LONGER, SENDS};
+use super::{Answered, BY_THREADS, HELD_RULE, LONGER};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::lead::waits_all_along;
@@ -91,7 +92,7 @@ impl Growth<'_> {
         let serves: FxHashSet<ThreadId> = case.chains().application_threads(self.jvm).into_iter().collect();
         let serves = |thread: ThreadId| serves.contains(&thread) && case.chains().serves(thread);
         let per = |windows: &[Window], answered: &Answered| {
-            calls_of(case, self.jvm, windows, &SENDS, serves) / answered.count
+            calls_of(case, self.jvm, windows, &WRITES, serves) / answered.count
         };
         let pieces = Pieces { slow: per(&case.slow, &slow), base: per(&case.base, &base) };
         let is_so = pieces.base > 0.0
@@ -158,7 +159,7 @@ impl Pieces {
 }
 
 pub(super) fn sends(case: &Case<'_>, jvm: ProcessId, windows: &[Window]) -> f64 {
-    calls_made(case, jvm, windows, &SENDS)
+    calls_made(case, jvm, windows, &WRITES)
 }
 
 /// How often the application's threads made some calls of the kernel in windows.

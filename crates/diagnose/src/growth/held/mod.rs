@@ -17,6 +17,7 @@ mod peers;
 
 use std::collections::BTreeMap;
 
+use fathom_recording::vocabulary::call::WRITES;
 use fathom_recording::vocabulary::{count, live, source};
 use fathom_recording::{ProcessId, Recording, Role, Series};
 
@@ -39,8 +40,6 @@ const AS_EVER: f64 = 1.15;
 /// What of the time that requests take longer threads may spend more on them: beyond that they are
 /// not held back, but worked on or waited for.
 const BY_THREADS: f64 = 0.5;
-/// Calls by which an answer is sent.
-const SENDS: [&str; 5] = ["write", "writev", "sendto", "sendmsg", "sendmmsg"];
 /// What of all answers a thread must send to be named.
 const MOST: f64 = 0.6;
 
@@ -172,7 +171,7 @@ fn sender(case: &Case<'_>, jvm: ProcessId) -> Option<(String, f64)> {
         let thread = made.thread().and_then(|id| case.recording.threads.get(id.index()));
         let Some(thread) = thread.filter(|thread| thread.role == Role::App) else { continue };
         let calls = within.counted_within(&made);
-        if SENDS.contains(&made.name()) && calls > 0.0 {
+        if WRITES.contains(&made.name()) && calls > 0.0 {
             *by.entry(case.recording.strings.get(thread.name)).or_default() += calls;
         }
     }
