@@ -1,6 +1,6 @@
 //! Writes the events of one JVM run: source and process, counters, and events that wait for others.
 
-use fathom_recording::quantity::whole;
+use fathom_recording::quantity::{plural, whole};
 use std::collections::BTreeMap;
 
 use fathom_recording::vocabulary::{fact, kind};
@@ -335,8 +335,8 @@ impl<'s> RunWriter<'s> {
                 "every chunk is whole",
                 faults.unfinished + faults.unreadable + faults.foreign == 0,
                 format!(
-                    "{} chunks, {} unfinished, {} without their types, {} bytes outside of chunks",
-                    whole(faults.chunks),
+                    "{}, {} unfinished, {} without their types, {} bytes outside of chunks",
+                    plural(faults.chunks as usize, "chunk", "chunks"),
                     whole(faults.unfinished),
                     whole(faults.unreadable),
                     whole(faults.foreign)
@@ -347,10 +347,10 @@ impl<'s> RunWriter<'s> {
                 // A thread may be named by an event and never described: that is not damage.
                 faults.events + faults.checkpoints == 0,
                 format!(
-                    "{} events and {} constant pools damaged, {} names missing; {unused}",
-                    whole(faults.events),
-                    whole(faults.checkpoints),
-                    whole(faults.unresolved)
+                    "{} and {} damaged, {} missing; {unused}",
+                    plural(faults.events as usize, "event", "events"),
+                    plural(faults.checkpoints as usize, "constant pool", "constant pools"),
+                    plural(faults.unresolved as usize, "name", "names")
                 ),
             ),
         ]

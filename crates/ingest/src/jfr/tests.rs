@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use fathom_recording::vocabulary::{fact, figure, kind, label, sample};
+use fathom_recording::vocabulary::{fact, figure, kind, label, sample, series};
 use fathom_recording::{FrameType, Recording, Role};
 use proptest::prelude::*;
 
@@ -374,6 +374,33 @@ fn a_live_object_that_was_allocated_before_the_chunk_is_sound_if_the_jvm_ran_the
     let (skipped, before_s) = read_at(400);
     assert_eq!(skipped, 1, "before the JVM began");
     assert!(before_s <= 0, "{before_s}");
+}
+
+#[test]
+fn an_event_of_a_thread_that_is_described_nowhere_is_not_damaged() {
+    let mut data = fixture("jdk11");
+    let (at, thread) = {
+        let mut lines = lines(&data);
+        let mut chunks = Chunks::new(&mut lines);
+        let chunk = chunks.next().unwrap();
+        let types = Content::of(&chunk, &mut Described::default()).unwrap().types;
+        let is_load = |class| types.by_id(class).is_some_and(|class| &*class.name == "jdk.ThreadCPULoad");
+        let event = Events::of(&chunk).find(|event| is_load(event.class)).unwrap();
+        let mut bytes = Bytes::new(chunk.data, event.body, true);
+        bytes.long().unwrap();
+        (chunk.data.len() - bytes.left(), bytes.long().unwrap())
+    };
+    let loads = |recording: &Recording| -> usize {
+        let of_threads = recording.series.iter().filter(|s| s.info.name == series::CPU_THREAD);
+        of_threads.map(|s| s.value.len()).sum()
+    };
+    let before = loads(&read(&data));
+    rewritten(&mut data, at, thread, if thread < 0x80 { 0x7f } else { 0x3fff });
+    let recording = read(&data);
+    let source = &recording.sources[0];
+    assert!(source.checks.iter().all(|check| check.holds), "{:?}", source.checks);
+    assert!(source.checks[1].detail.contains("1 name missing"), "{:?}", source.checks);
+    assert_eq!((source.skipped, loads(&recording)), (0, before - 1));
 }
 
 #[test]

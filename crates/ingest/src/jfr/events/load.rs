@@ -25,9 +25,11 @@ fn cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()>
 /// The load of a thread: one series per name, so that a pool of a thousand workers does not become
 /// a thousand series.
 fn thread_cpu<'a>(reader: &mut Reader<'_, 'a, '_>, event: &Event<'_, 'a>) -> Option<()> {
-    let name = reader.text(event.standard(2)).filter(|name| !name.is_empty())?;
-    let busy = event.number(0)? + event.number(1)?;
-    reader.writer.gauge(series::CPU_THREAD, "share", &name, event.t0_ns()?, busy);
+    let (busy, t_ns) = (event.number(0)? + event.number(1)?, event.t0_ns()?);
+    // A thread that ended before the JVM wrote its name down has none.
+    if let Some(name) = reader.text(event.standard(2)).filter(|name| !name.is_empty()) {
+        reader.writer.gauge(series::CPU_THREAD, "share", &name, t_ns, busy);
+    }
     Some(())
 }
 
