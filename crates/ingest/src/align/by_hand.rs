@@ -6,7 +6,7 @@
 //! the time at which the file's own timestamps were zero.
 
 use fathom_recording::clock::{MILLI_NS, SECOND_NS};
-use fathom_recording::{Recording, Source};
+use fathom_recording::{ClockBasis, Recording, Source};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 
@@ -56,6 +56,12 @@ pub(super) fn parse(
             error(format!("{offset:?} is no offset: say +12.3s, -200ms, 1.5min or @2026-11-20T22:00:00Z"))
         })?;
         let source = find(file, recording, first_new).map_err(error)?;
+        let has_dates = recording.sources.get(source).is_some_and(|s| s.clock == ClockBasis::Epoch);
+        if has_dates && matches!(shift, Move::Zero(_)) {
+            return Err(error(
+                "the timestamps of this file are dates: say by how much to move them, -1h".into(),
+            ));
+        }
         Ok(ByHand { source, shift, argument: argument.clone() })
     };
     arguments.iter().map(one).collect()
@@ -153,6 +159,15 @@ mod tests {
             assert!(parsed(&format!("a={text}"), &["a"]).unwrap_err().contains("is no offset"), "{text}");
         }
         assert!(parsed("a", &["a"]).unwrap_err().contains("is not FILE=OFFSET"));
+    }
+
+    #[test]
+    fn what_has_dates_is_moved_and_has_no_zero_to_place() {
+        let mut recording = recording(&["app.csv"]);
+        recording.sources[0].clock = ClockBasis::Epoch;
+        let refused = parse(&["app.csv=@2026-11-20T22:00:00Z".to_owned()], &recording, 0).unwrap_err();
+        assert!(refused.to_string().contains("are dates"), "{refused}");
+        assert!(parse(&["app.csv=-1h".to_owned()], &recording, 0).is_ok());
     }
 
     #[test]
