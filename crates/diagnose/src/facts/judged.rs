@@ -124,6 +124,9 @@ super::metrics! {
     BY_BUSIEST = "judged-by-busiest-thread", "judged by the busiest thread, below";
     NO_ENDS = "ends-not-in-log",
         "the log does not record when compilations end; -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation does";
+    /// Of a log of LogCompilation, whose tasks the JVM appends when it ends.
+    NO_TASKS = "tasks-not-in-log",
+        "the JVM adds the tasks to its log of LogCompilation when it ends; until then, and after kill -9, they are in /tmp/hs_c*_pidPID.log, one file a compiler thread: read them as well";
     COMPILES_ON = "compiles-through-run",
         "compilation goes on through most of the run: a short run, or code that never settles";
     NO_QUEUES = "queues-not-in-log", "the log does not record when tasks were queued (LogCompilation does)";

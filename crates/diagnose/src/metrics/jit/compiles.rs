@@ -8,9 +8,11 @@ use serde::Serialize;
 
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, tier};
-use crate::facts::{Value, judged as words};
+use crate::facts::{self, Fact, Value, judged as words};
 use crate::{Window, collections};
 
+/// The format of LogCompilation files, as their reader names it.
+const LOG_COMPILATION: &str = "log-compilation";
 /// Methods listed in a table.
 const LISTED: usize = 10;
 /// Wait of a C2 task, 95th percentile, milliseconds. Until it is compiled a hot method runs C1
@@ -166,11 +168,22 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
             .because(words::BY_WAITS.fact()),
         Metric::new("compile_time", "Time spent compiling", total_s, "s")
             .means("Over all compiler threads.")
-            .because(if timed { words::BY_BUSIEST.fact() } else { words::NO_ENDS.fact() }),
+            .because(if timed { words::BY_BUSIEST.fact() } else { unknown(scope, &words::NO_ENDS) }),
         busiest(scope, &compiled, timed),
         queue_wait(scope),
     ];
     Group { name: "Compilation", metrics }
+}
+
+/// Why nothing is known of lengths and waits: the log is of another kind, or its tasks are not in
+/// it yet.
+fn unknown(scope: &Scope<'_>, of_other_logs: &'static facts::Metric) -> Fact {
+    let sources = &scope.recording.sources;
+    let of_tasks =
+        |s: &Span<'_>| sources.get(s.source().index()).is_some_and(|s| s.format == LOG_COMPILATION);
+    let has_tasks = scope.spans(kind::JIT_COMPILE).next().is_some();
+    let lacks_tasks = !has_tasks && scope.spans(kind::JIT_INSTALL).any(|s| of_tasks(&s));
+    if lacks_tasks { words::NO_TASKS.fact() } else { of_other_logs.fact() }
 }
 
 fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
@@ -191,7 +204,7 @@ fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
         "share",
     )
     .means("Share of the run in which the busiest compiler thread was compiling.")
-    .because(words::NO_ENDS.fact())
+    .because(unknown(scope, &words::NO_ENDS))
     .judged(|s| match BUSY.grade(s) {
         Grade::Fine => (Grade::Fine, words::RESTS.fact()),
         grade => (grade, words::COMPILES_ON.fact()),
@@ -203,7 +216,7 @@ fn queue_wait(scope: &Scope<'_>) -> Metric {
     let c2 = waits.iter().find(|row| row.tier == 4).map(|row| row.wait_ms.p95);
     Metric::new("c2_queue_wait_p95", "95th percentile wait for C2", c2, "ms")
         .means("How long a hot method waits for its best code and meanwhile runs slower code.")
-        .because(words::NO_QUEUES.fact())
+        .because(unknown(scope, &words::NO_QUEUES))
         .judged(|ms| match QUEUE_MS.grade(ms) {
             Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::ms(QUEUE_MS.fine))),
             grade => (grade, words::CANNOT_KEEP_UP.fact()),

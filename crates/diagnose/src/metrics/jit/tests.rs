@@ -106,3 +106,17 @@ fn a_disabled_compiler_is_bad() {
         assert!(!metric.meaning.is_empty() && !metric.why.sentence().is_empty(), "{metric:?}");
     }
 }
+
+#[test]
+fn a_log_whose_tasks_are_not_in_it_yet_is_not_told_to_be_made_as_it_was() {
+    let why = |format: &str| {
+        let mut built = Built::jvm("17", "G1", 10.0);
+        built.recording.sources[0].format = format.into();
+        built.span(kind::JIT_INSTALL, "A.a()", 1.0, 0.0, &[(figure::TIER, 4.0)], &[]);
+        let report = report(&built.sealed(), None);
+        let ids = ["compile_time", "compiler_busy", "c2_queue_wait_p95"];
+        ids.map(|id| metric(&report.jvms[0], id).why.metric.id)
+    };
+    assert_eq!(why("log-compilation"), ["tasks-not-in-log"; 3]);
+    assert_eq!(why("jvm-events"), ["ends-not-in-log", "ends-not-in-log", "queues-not-in-log"]);
+}
