@@ -121,7 +121,7 @@ fn longest(out: &mut Sheet, jvm: &JvmGc) {
             row.at_s.map_or("–".into(), |s| format!("{s:.3} s")),
             quantity::millis(row.ms),
             row.cpu_s.map_or("–".into(), |s| format!("{s:.2} s")),
-            shortened(&kind, NAME),
+            shortened(&kind, NAME + 2),
             shortened(&row.position, NAME - 10),
         ]);
     }
@@ -186,6 +186,20 @@ mod tests {
             let shown = if columns < 100 { "p99 123 ms" } else { "p99 max" };
             assert!(words.contains(shown), "{columns}: {text}");
         }
+    }
+
+    #[test]
+    fn the_commonest_pause_of_g1_is_named_in_full() {
+        let mut recording = Recording::new();
+        let facts = [(fact::COLLECTOR.to_owned(), "G1".to_owned())].into();
+        let process = recording.add_process(Process { name: "Shop".into(), facts, ..Process::default() });
+        let source = recording.add_source(Source { process: Some(process.0), ..Source::default() });
+        let labels = &[(label::CAUSE, "G1 Evacuation Pause")];
+        let row = SpanRow::new(kind::GC_PAUSE, "Pause Young (Normal)", (0, 25_000_000), process, source);
+        recording.span(&SpanRow { labels, ..row });
+        recording.seal();
+        let text = text(&report(&recording, None), 100);
+        assert!(text.contains("  Pause Young (Normal) (G1 Evacuation Pause)"), "{text}");
     }
 
     #[test]

@@ -63,8 +63,9 @@ fn difference(out: &mut String, row: &Difference) {
     let shown = |as_size| {
         [&row.first, &row.second].map(|f| f.as_ref().map_or("–".to_owned(), |f| value(f, as_size)))
     };
-    // Where two sizes round to one, their bytes are shown.
-    let sizes = shown(true);
+    // Where two sizes round to one, or one of them may be no size, all digits are shown.
+    let are_sizes = [&row.first, &row.second].into_iter().flatten().all(may_be_size);
+    let sizes = shown(are_sizes);
     let [a, b] = if without_origin(&sizes[0]) == without_origin(&sizes[1]) { shown(false) } else { sizes };
     let name = left(&shortened(&row.name, NAME), NAME);
     let line = format!("  {name} {} {}", left(&shortened(&a, VALUE), VALUE), shortened(&b, VALUE));
@@ -78,11 +79,19 @@ fn difference(out: &mut String, row: &Difference) {
     paragraph(out, &says, "      ");
 }
 
+/// The value, if it is a number from which on it matters whether it counts bytes.
+fn large(flag: &Flag) -> Option<f64> {
+    flag.value.parse::<f64>().ok().filter(|n| *n >= 1_048_576.0)
+}
+
+/// What counts bytes is a whole number of kilobytes, or of a type for it.
+fn may_be_size(flag: &Flag) -> bool {
+    large(flag).is_none_or(|n| n % 1024.0 == 0.0 || flag.r#type.as_deref() == Some("size_t"))
+}
+
 /// "1.0 GB (command line)".
 fn value(flag: &Flag, as_size: bool) -> String {
-    let number = flag.value.parse::<f64>().ok().filter(|n| as_size && *n >= 1_048_576.0);
-    // What counts bytes is a whole number of kilobytes, or of a type for it.
-    let size = number.filter(|n| n % 1024.0 == 0.0 || flag.r#type.as_deref() == Some("size_t"));
+    let size = large(flag).filter(|_| as_size);
     let text = if flag.value.is_empty() { "\"\"" } else { flag.value.as_str() };
     let shown = size.map_or_else(|| text.to_owned(), quantity::bytes);
     match flag.origin.as_deref() {
@@ -109,6 +118,8 @@ mod tests {
         let (near, far) = (shown("251658240", "251662336"), shown("1g", "2g"));
         assert!(near.contains("251658240 (command line)") && near.contains("251662336"), "{near}");
         assert!(far.contains("1.0 GB (command line)") && far.contains("2.0 GB"), "{far}");
+        let one_is_none = shown("5826188", "5832704");
+        assert!(one_is_none.contains("5826188 (") && one_is_none.contains("5832704 ("), "{one_is_none}");
         assert!(near.lines().all(|line| line.chars().count() <= 100), "{near}");
         assert!(shown("1g", "1024m").ends_with("Nothing differs.\n"));
     }
