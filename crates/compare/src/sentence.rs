@@ -1,6 +1,8 @@
 //! A verdict in one sentence: what was compared, the ratio with its interval, the word, and what
 //! would help where that cannot be known.
 
+use fathom_recording::quantity;
+
 use crate::interval::{Estimate, FEWEST_PAIRS, runs_needed};
 use crate::metric::{Measurement, Metric};
 use crate::verdict::{Comparison, Verdict};
@@ -141,7 +143,8 @@ impl Compared<'_> {
         let end = match (verdict, needed) {
             (Verdict::NoDifference, _) => format!(" (whatever it is lies within {percent})"),
             (Verdict::CannotTell, Some(needed)) => {
-                format!("; some {} runs each would show a difference of {percent}", round(needed))
+                let needed = quantity::whole(round(needed) as u64);
+                format!("; some {needed} runs each would show a difference of {percent}")
             }
             _ => String::new(),
         };

@@ -75,7 +75,9 @@ mod tests {
         let failing =
             "import sys; print('WARN a log\\n\\nfathom: no such table', file=sys.stderr); sys.exit(4)";
         assert_eq!(said(failing), "spark: no such table");
-        assert!(said("import sys; sys.exit(3)").ends_with("install it: python3 -m pip install pyspark"));
+        let missing = said("import sys; sys.exit(3)");
+        assert!(missing.contains("install it: python3 -m pip install pyspark; "), "{missing}");
+        assert!(missing.ends_with("FATHOM_FLEET_PYTHON"), "{missing}");
         assert!(said("import sys; sys.exit(5)").contains("JAVA_HOME"));
         assert_eq!(said("print('x')"), "spark: its answer is not JSON");
     }

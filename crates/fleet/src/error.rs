@@ -29,7 +29,9 @@ pub enum FleetError {
     #[error("{0}")]
     Parameter(String),
     /// The engine is not on this machine.
-    #[error("{engine} was not found by {python}; install it: {remedy}")]
+    #[error(
+        "{engine} was not found by {python}; install it: {remedy}; or name a Python that has it in FATHOM_FLEET_PYTHON"
+    )]
     NoSqlEngine {
         /// The engine.
         engine: &'static str,

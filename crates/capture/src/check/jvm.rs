@@ -157,6 +157,7 @@ fn recorder(pid: u32) -> Item {
             let running = answer.lines().filter(|line| line.starts_with("Recording ")).count();
             let found = match running {
                 0 => "it answers, no recording runs".to_owned(),
+                1 => "it answers, 1 recording runs".to_owned(),
                 n => format!("it answers, {n} recordings run"),
             };
             Item { found, ..item }

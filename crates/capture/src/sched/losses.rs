@@ -16,7 +16,7 @@ impl Sched {
             cx.unseen(Unavailable {
                 scope: None,
                 what: format!(
-                    "{} waits one by one: they were short, and are in the sums of short waits",
+                    "{} short waits one by one; their time is in the sums of short waits",
                     quantity::count(short as f64)
                 ),
                 why: "there were more than 1,000 a second on a CPU".into(),
@@ -45,7 +45,7 @@ impl Sched {
         }
         cx.unseen(Unavailable {
             what: format!(
-                "{} switches of threads; what these did around them is left open, and counts as not seen",
+                "{} context switches; the time around each is in the sums as not seen",
                 quantity::count(missed as f64)
             ),
             why: "the kernel counted them and did not report them".into(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fathom_fleet::{Added, Answer, FleetError, NAMESPACE, QUESTIONS, Question, SqlEngine, python};
-use fathom_recording::Recording;
+use fathom_recording::{Recording, quantity};
 use serde_json::json;
 
 use crate::bucket::{self, Inputs};
@@ -126,7 +126,8 @@ impl Args {
                 };
                 let outcome = match added.map_err(bucket::user_error).with_context(named)? {
                     Added::Written { place, rows, bytes } => {
-                        format!("{rows} rows, {bytes} bytes, into {}", place.display())
+                        let (rows, size) = (quantity::whole(rows as u64), quantity::bytes(bytes as f64));
+                        format!("{rows} rows, {size}, into {}", place.display())
                     }
                     Added::There { place } => format!("there already, in {}", place.display()),
                 };

@@ -148,7 +148,7 @@ fn unseen(found: &Found) -> Option<String> {
     let processes = if found.closed == 1 { "process" } else { "processes" };
     (found.closed > 0).then(|| {
         format!(
-            "{} {processes} of others could not be inspected ({} called java): {}",
+            "{} {processes} could not be inspected, {} of them called java: {}",
             found.closed,
             found.hidden.len(),
             remedy()

@@ -291,7 +291,7 @@ impl Args {
                 Environment(format!("{} cannot be traced here: {}", self.probe, why.join("; "))).into()
             );
         }
-        in_words(&unseen).iter().for_each(|unseen| say(&format!("not seen: {unseen}")));
+        reported(&unseen).iter().for_each(|line| say(line));
         let until = match self.duration {
             Some(duration) => format!("for {:.1} s", duration.as_secs_f64()),
             None => "until Ctrl-C or until it ends".to_owned(),
@@ -302,9 +302,9 @@ impl Args {
         let seconds = begun.elapsed().as_secs_f64();
         let summary = session.stop(ended, sink).map_err(user_error)?;
         let lost = summary.collectors.iter().map(|(_, _, lost)| lost).sum();
-        let said = in_words(&unseen);
-        let later = in_words(&summary.unseen).into_iter().filter(|unseen| !said.contains(unseen));
-        later.for_each(|unseen| say(&format!("not seen: {unseen}")));
+        let said = reported(&unseen);
+        let later = reported(&summary.unseen).into_iter().filter(|line| !said.contains(line));
+        later.for_each(|line| say(&line));
         if summary.ended == Ended::TargetsGone {
             say(&format!("process {pid} has ended"));
         }
@@ -343,6 +343,14 @@ fn in_words(unseen: &[Unavailable]) -> Vec<String> {
     anew.map(sentence).collect()
 }
 
+/// A line for each thing that was not seen, or was not listed and is in sums all the same.
+fn reported(unseen: &[Unavailable]) -> Vec<String> {
+    let (summed, missing): (Vec<_>, Vec<_>) = unseen.iter().cloned().partition(fathom_diagnose::is_summed);
+    let missing = in_words(&missing).into_iter().map(|words| format!("not seen: {words}"));
+    let summed = summed.iter().map(|row| format!("summed, not listed: {} ({})", row.what, row.why));
+    missing.chain(summed).collect()
+}
+
 /// As [`duration`], and nothing, and microseconds.
 fn span(text: &str) -> Result<Duration, String> {
     if let Some(us) = text.trim().strip_suffix("us") {
@@ -355,5 +363,22 @@ fn span(text: &str) -> Result<Duration, String> {
     match text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim() {
         "0" => Ok(Duration::ZERO),
         _ => duration(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_sums_all_the_same_is_not_said_to_be_not_seen() {
+        let row = |remedy: &str| Unavailable {
+            scope: None,
+            what: "waits".into(),
+            why: "many".into(),
+            remedy: remedy.into(),
+        };
+        let lines = reported(&[row("nothing to do; see the ledger"), row("run it as root")]);
+        assert_eq!(lines, ["not seen: waits: many; run it as root", "summed, not listed: waits (many)"]);
     }
 }
