@@ -9,6 +9,7 @@ mod commands;
 mod demo;
 mod exit;
 mod heap_dumps;
+mod help;
 mod identity;
 mod inputs;
 mod jdk;
@@ -26,14 +27,15 @@ mod written_logs;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
     if std::env::args_os().len() == 1 {
         // Without arguments the help is shown.
-        let printed = commands::Cli::command().print_help();
+        let printed = help::command().print_help();
         return exit::code(printed.map(|()| exit::Outcome::Done).map_err(anyhow::Error::from));
     }
-    let cli = commands::Cli::parse();
+    let given = help::command().get_matches();
+    let cli = commands::Cli::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     exit::code(cli.command.run())
 }

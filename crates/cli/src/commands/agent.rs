@@ -25,6 +25,7 @@ const ALWAYS: [&str; 4] = ["cpu", "jvm-events", "jvm-counters", "host"];
 /// Arguments of `fathom agent`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Run as a host's daemon: record its JVMs continuously, within limits, as rows for `fathom fleet`",
     long_about = "Runs as the daemon of a host: finds its JVMs, records them continuously within limits of CPU, \
 memory and disk, and uploads compact rows to a place that `fathom fleet` queries. With --on-slow, full recordings \
 of what was slow are kept as well.

@@ -21,6 +21,7 @@ const WIDTHS: (usize, usize) = (60, 140);
 /// Arguments of `fathom chain`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show what threads waited for, link by link down to what runs or lies outside, and safepoints divided into their parts",
     long_about = "Shows what threads waited for, and what that waited for, until something runs, works or lies \
 outside of the recording: a lock, its owner, the owner's write(), the disk; a stop of the JVM, the last thread to \
 reach the safepoint, its page fault.

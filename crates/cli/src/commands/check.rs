@@ -17,6 +17,7 @@ const ENGINES: [(&str, CaptureEngine); 2] = [("ebpf", CaptureEngine::Ebpf), ("jf
 /// Arguments of `fathom check`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Check what can be recorded on this machine, what prevents the rest, and how to change that",
     long_about = "Shows what each engine can observe on this machine, as this user, and of a JVM; what prevents \
 the rest; and the command that changes that.
 

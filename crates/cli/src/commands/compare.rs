@@ -31,6 +31,7 @@ use profile::Explained;
 #[derive(clap::Args, Debug)]
 #[command(
     override_usage = "fathom compare [OPTIONS] -- 'COMMAND A' -- 'COMMAND B' [-- …]\n       fathom compare [OPTIONS] A B\n       fathom compare [OPTIONS] RUNS.json",
+    about = "Compare commands (which is faster?) or recordings (what changed?), beyond noise",
     long_about = "Says which of several commands is faster, and by how much, beyond noise.
 
 Commands are run alternately, in blocks of a random order each followed by its reverse, so that interference by \

@@ -16,6 +16,7 @@ use crate::selection::SelectionArgs;
 /// Arguments of `fathom export`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Export samples, spans and series to other formats: pprof, speedscope, Firefox Profiler, Perfetto, CSV …",
     long_about = "Writes samples, spans and series in the formats of other programs.
 
 Windows and the other filters select samples as for fathom flame; spans and series are taken from the windows. \

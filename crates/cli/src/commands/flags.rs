@@ -22,6 +22,7 @@ const MOST_SAID: u64 = 2_000;
 /// Arguments of `fathom flags`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Compare the flags of two JVMs: what differs, who set it, and what it is for",
     long_about = "Shows what differs between the flags of two JVMs: those that were set, those that the JVMs chose \
 by themselves (ergonomics), and defaults; each with its purpose where that is known.
 

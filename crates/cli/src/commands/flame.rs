@@ -22,6 +22,7 @@ const TOP: &str = "30";
 /// Arguments of `fathom flame`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show samples as a flame graph or a table of frames: one recording, or two windows compared",
     long_about = "Shows samples with stacks as a flame graph, or as a table of the time of each frame.
 
 It works on everything that has stacks: recordings, JFR files, profilers' output. Each box is a frame, callers \

@@ -23,6 +23,7 @@ const MOST_RECORDINGS: &str = "20000";
 #[derive(clap::Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
+    about = "Collect rows of many recordings in one place, and query them with DuckDB, ClickHouse, Spark or Trino",
     long_about = "Collects rows of the recordings of many machines and queries them: since which version does this \
 method cost more, on which hosts was this cause found, is it one machine or all?
 

@@ -10,6 +10,7 @@ use crate::output::{columns, print, print_json};
 /// Arguments of `fathom gc`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show metrics of garbage collection and safepoints, with what each means and whether it is fine",
     long_about = "Shows metrics of garbage collection and safepoints, with what each means and whether it is fine \
 here.
 

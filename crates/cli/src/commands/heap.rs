@@ -22,6 +22,7 @@ use bar::Bar;
 /// Arguments of `fathom heap`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show who retains what in a heap dump: the largest holders, the paths to them, classes, waste",
     long_about = "Shows who retains what in a heap dump, in HPROF as HotSpot writes it, compressed or not.
 
 The retained size of an object is what would be freed if the object were: computed exactly, by the dominator tree. \

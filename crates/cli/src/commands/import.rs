@@ -14,6 +14,7 @@ use crate::marks::MarkArgs;
 /// Arguments of `fathom import`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Import files of any known format into a recording",
     long_about = "Reads files of any known format into a recording: a directory of Parquet tables.
 
 A recording opens faster than the logs that it was made from, holds all of them on one clock, and is read by DuckDB, \

@@ -7,6 +7,7 @@ use crate::output::{columns, print, print_json};
 /// Arguments of `fathom info`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show what is in a recording or in files: sources, time covered, losses, checks",
     long_about = "Shows what is in a recording or in files: from which sources, over which time, with what losses.
 
 Every line of an input is either understood or counted as skipped, and some of the skipped ones are shown. \

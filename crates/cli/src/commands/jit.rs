@@ -10,6 +10,7 @@ use crate::output::{columns, print, print_json};
 /// Arguments of `fathom jit`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show metrics of the JIT compilers, with what each means and whether it is fine",
     long_about = "Shows metrics of the JIT compilers, with what each means and whether it is fine here.
 
 A LogCompilation file has most: waits in the queue, durations, reasons. PrintCompilation and \

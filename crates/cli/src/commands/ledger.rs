@@ -15,6 +15,7 @@ const MOST: usize = 12;
 /// Arguments of `fathom ledger`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Show what threads spent a window on: every millisecond attributed to one category",
     long_about = "Shows what threads spent a window on: every millisecond of every thread, attributed to one \
 category.
 

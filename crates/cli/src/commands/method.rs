@@ -27,6 +27,7 @@ const POLL_EVERY: Duration = Duration::from_millis(5);
 /// Arguments of `fathom method`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Count calls of Java methods live, by caller and thread, with hardware breakpoints and nothing loaded into the JVM",
     long_about = "Counts calls of Java methods of a running JVM, by caller and by thread, without loading anything \
 into it or changing it: a hardware breakpoint of the CPU is set on the entry of a method's compiled code. This \
 needs eBPF (root, or CAP_BPF and CAP_PERFMON).

@@ -15,6 +15,7 @@ use crate::output::print;
 /// Arguments of `fathom pack`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Pack a recording into one file to send",
     long_about = "Makes one file of a recording, to send: a tar archive, which is no larger than the recording.
 
 Every command reads it as it is; `fathom unpack` or `tar xf` make a directory of it again. A recording holds command \
@@ -82,9 +83,12 @@ fn default_output(recording: &Path) -> Result<PathBuf> {
 
 /// Arguments of `fathom unpack`.
 #[derive(clap::Args, Debug)]
-#[command(long_about = "Makes a directory of a packed recording again.
+#[command(
+    about = "Unpack a packed recording into a directory",
+    long_about = "Makes a directory of a packed recording again.
 
-Only the files of a recording are taken from the archive; one that holds anything else is refused.")]
+Only the files of a recording are taken from the archive; one that holds anything else is refused."
+)]
 pub struct UnpackArgs {
     /// The packed recording
     #[arg(value_name = "FILE")]

@@ -28,6 +28,7 @@ fn remedy_of(may_ptrace: bool, is_root: bool) -> &'static str {
 /// Arguments of `fathom ps`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "List the JVMs that run on this machine",
     long_about = "Lists the JVMs of this machine: what they run, on which JDK, since when, with which collector, \
 in which container.
 

@@ -12,6 +12,7 @@ use crate::receive::{Limits, Receiver, Store};
 /// Arguments of `fathom receive`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Receive the profiles that clients push (Pyroscope, OTLP) and keep them as files",
     long_about = "Takes profiles that clients push over HTTP, and keeps each as a file that every command reads.
 
 POST /ingest is what Pyroscope's agents and scripts send (JFR, pprof or folded stacks, alone or as a form); \

@@ -33,6 +33,7 @@ const PRINT_EVERY_S: u64 = 10;
 /// Arguments of `fathom record`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Record a running JVM, a set of processes, the whole host, or a command",
     long_about = "Records what a JVM and its machine do, from outside: no flag on the JVM, no agent inside.
 
 Runs until -d is over, Ctrl-C, or the end of what is recorded. Descendants of the recorded processes are recorded \

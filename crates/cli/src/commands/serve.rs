@@ -14,6 +14,7 @@ use crate::windows::WindowArgs;
 /// Arguments of `fathom serve`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Serve the report from this machine: for large recordings, and for one that is still being written",
     long_about = "Serves the report to a browser from this machine: for recordings with more samples than a page \
 holds (the server aggregates them), and for one that is still being written (the page follows it).
 

@@ -40,6 +40,7 @@ const ONE_BY_ONE_NS: u128 = 1_000_000;
 /// Arguments of `fathom trace`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Print one kind of event of a process live: waits, stops, collections, compilations, with stacks and a summary",
     long_about = "Shows one kind of event of a running process as it happens, with thread, duration, details and \
 the whole stack through Java, the JVM, native code and the kernel; at the end a summary with histograms. No flag \
 on the JVM, no agent inside; it needs eBPF (root, or CAP_BPF and CAP_PERFMON).

@@ -13,6 +13,7 @@ use crate::output::{print_fitted, print_json};
 /// Arguments of `fathom verify`.
 #[derive(clap::Args, Debug)]
 #[command(
+    about = "Verify a fix: what became of each finding, what was gained, what is new",
     long_about = "Shows whether a fix helped: diagnoses what was recorded before it and what was recorded after \
 it, and says of each finding whether its cause is gone, smaller, the same or larger, what was gained compared with \
 what the findings promised, what is new, and what is not known and why.

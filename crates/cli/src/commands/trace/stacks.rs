@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// What the tags mean, for the help.
 pub const TAGS: &str = "int interpreted Java, C1 / C2 compiled Java, inl inlined Java, stb stub or intrinsic of the JVM, \
-                        JVM libjvm, nat native, krn kernel";
+                        JVM libjvm, nat native, krn kernel, ? no code (the class, the mapping)";
 
 /// The tag of a frame.
 pub fn tag(frame_type: FrameType) -> &'static str {
