@@ -93,7 +93,12 @@ const UNLOCK: &str = "boot with lockdown=integrity, or without; on the kernel's 
 /// (`LOCKDOWN_BPF_READ_KERNEL`, security/security.c), so that a trial with a program that reads
 /// nothing would not show it.
 fn locked_down(file: &str) -> Item {
-    let item = Item::works("lockdown", "kernel lockdown", CaptureEngine::Ebpf, "does not stand in the way");
+    let item = Item::works(
+        "lockdown",
+        "kernel lockdown",
+        CaptureEngine::Ebpf,
+        "it allows eBPF to read kernel memory",
+    );
     if kernel::lockdown(file).as_deref() != Some(CONFIDENTIALITY) {
         return item;
     }
@@ -105,7 +110,7 @@ fn locked_down(file: &str) -> Item {
 }
 
 fn loops(version: (u32, u32)) -> Item {
-    let item = Item::works("ebpf-loop", "deep stacks", CaptureEngine::Ebpf, "the kernel's programs may loop");
+    let item = Item::works("ebpf-loop", "deep stacks", CaptureEngine::Ebpf, "the kernel has bpf_loop");
     if version >= LOOPS_SINCE {
         return item;
     }
@@ -142,7 +147,7 @@ fn clock_events() -> Item {
         "perf-clock",
         "CPU samples",
         CaptureEngine::Ebpf,
-        "an event of the kernel's clock was opened",
+        "a perf event of type cpu-clock was opened",
     );
     let Err(error) = tries::open_event(SOFTWARE, CPU_CLOCK) else { return item };
     let paranoid = kernel::setting("kernel.perf_event_paranoid").unwrap_or(2);
@@ -158,7 +163,8 @@ fn clock_events() -> Item {
 }
 
 fn probes() -> Item {
-    let item = Item::works("uprobes", "probes in libraries", CaptureEngine::Ebpf, "they may be set");
+    let item =
+        Item::works("uprobes", "probes in libraries (uprobes)", CaptureEngine::Ebpf, "they may be attached");
     let kind = kernel::read("/sys/bus/event_source/devices/uprobe/type").and_then(|kind| kind.parse().ok());
     let Some(kind) = kind else {
         let remedy = "a kernel built with CONFIG_UPROBE_EVENTS=y; the JVM's events also come from a GC log";
@@ -176,7 +182,8 @@ fn probes() -> Item {
 }
 
 fn other_users() -> Item {
-    let item = Item::works("ptrace", "other users' processes", CaptureEngine::Any, "may be looked into");
+    let item =
+        Item::works("ptrace", "other users' processes", CaptureEngine::Any, "their memory may be read");
     if privileges::ptrace_any() {
         return item;
     }
@@ -244,7 +251,7 @@ fn pressure() -> Item {
 }
 
 fn processes(contained: bool) -> Item {
-    let item = Item::works("processes", "processes", CaptureEngine::Any, "all of the machine");
+    let item = Item::works("processes", "processes", CaptureEngine::Any, "all of the host are seen");
     if contained {
         return item.limited(
             "only those of this container, or pid namespace",
