@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use fathom_recording::quantity;
 use fathom_render::export::{EXPORTS, Export, ExportError, Request, Table};
 
 use crate::exit::Outcome;
@@ -185,9 +186,10 @@ impl Args {
             None => done?,
         }
         if let Some(what) = written {
+            let [samples, spans, counts, points] =
+                [what.samples, what.spans, what.counts, what.points].map(|rows| quantity::count(rows as f64));
             eprintln!(
-                "fathom: {place}: {} samples, {} spans, {} counts, {} points of series",
-                what.samples, what.spans, what.counts, what.points
+                "fathom: {place}: {samples} samples, {spans} spans, {counts} counts, {points} points of series"
             );
             let left_out =
                 what.left_out.iter().map(|text| format!("{} does not hold {text}", self.format.0.id()));

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use fathom_diagnose::stacks::{CallTree, NodeType, Selection, Shape, flame};
 
-use super::{Export, ExportError, Request, Written};
+use super::{Export, ExportError, Request, Written, other_kinds};
 use crate::flame::names;
 
 /// See the module.
@@ -34,8 +34,7 @@ impl Export for Folded {
         let shape = Shape { per_thread: request.per_thread, lines: false };
         let flame = flame(request.recording, &selection, shape, None)?;
         folded(&flame.tree, request.annotated, out)?;
-        let others = rows.iter().skip(1).map(|(kind, _)| format!("samples of kind {kind}"));
-        Ok(Written { samples: flame.samples, left_out: others.collect(), ..Written::default() })
+        Ok(Written { samples: flame.samples, left_out: other_kinds(&rows), ..Written::default() })
     }
 }
 

@@ -98,6 +98,16 @@ pub struct Written {
     pub notes: Vec<String>,
 }
 
+/// What a format that holds but the first kind of samples leaves out.
+fn other_kinds<T>(kinds: &[(&str, T)]) -> Vec<String> {
+    let others: Vec<&str> = kinds.iter().skip(1).map(|(kind, _)| *kind).collect();
+    match others.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![format!("samples of kind {one}")],
+        several => vec![format!("samples of the kinds {}", several.join(", "))],
+    }
+}
+
 /// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {

@@ -13,7 +13,7 @@ use fathom_recording::{FrameId, ProcessId, StackId, ThreadId};
 use prost::Message;
 
 use super::stacks::{self, Ids};
-use super::{Export, ExportError, Request, Written, counts};
+use super::{Export, ExportError, Request, Written, counts, other_kinds};
 use crate::flame::names;
 
 /// See the module.
@@ -290,7 +290,7 @@ impl Trace<'_> {
         let Ok(kinds) = self.request.all_rows() else {
             return Ok(self.packet(TracePacket { sequence_flags: Some(CLEARED), ..TracePacket::default() })?);
         };
-        written.left_out = kinds.iter().skip(1).map(|(kind, _)| format!("samples of kind {kind}")).collect();
+        written.left_out = other_kinds(&kinds);
         let Some((_, rows)) = kinds.first() else { return Ok(()) };
         let mut callstacks: Ids<Option<StackId>> = Ids::default();
         let mut frames: Ids<FrameId> = Ids::default();

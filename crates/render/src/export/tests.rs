@@ -153,6 +153,15 @@ fn folded_stacks_sum_up_and_keep_one_line_each() {
 }
 
 #[test]
+fn kinds_that_are_left_out_are_one_sentence() {
+    assert_eq!(
+        other_kinds(&[("cpu", ()), ("waits", ()), ("lock.wait", ())]),
+        ["samples of the kinds waits, lock.wait"]
+    );
+    assert!(other_kinds(&[("cpu", ())]).is_empty());
+}
+
+#[test]
 fn pprof_has_every_kind_as_a_value() {
     let recording = recording();
     let (out, written) = export("pprof", &request(&recording));
