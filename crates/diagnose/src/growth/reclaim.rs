@@ -1,8 +1,8 @@
-//! Threads whose control group has reached its memory limit: the kernel takes pages back from it for
-//! each new one, and those of files are the first to go. What is read is then read from the disk
-//! again and again.
+//! Threads whose control group has reached its memory limit: the kernel takes pages back from it
+//! for each new one, and those of files are the first to go. What is read is then read from the
+//! disk again and again.
 
-use fathom_recording::vocabulary::{kind, source};
+use fathom_recording::vocabulary::{kind, memory_stall, source};
 use fathom_recording::{ProcessId, Span};
 
 use super::parts::Part;
@@ -10,8 +10,6 @@ use crate::facts::{Value, growth as facts, remedies};
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Remedy, Window};
 
-/// What the recorder calls the reclaim of a group's own memory.
-const OF_GROUP: &str = "reclaim of the control group";
 /// How often threads must have been held up by it, and how many times as often a second as in the
 /// baseline.
 const FEW: usize = 20;
@@ -35,7 +33,7 @@ impl Reclaim {
             || matches!(category, Category::Disk | Category::PageFault | Category::MemoryStall);
         let stalls = |windows: &[Window]| -> Vec<Span<'_>> {
             let all = case.spans_in(kind::MEMORY_STALL, jvm, windows);
-            all.filter(|stall| stall.name() == OF_GROUP).collect()
+            all.filter(|stall| stall.name() == memory_stall::GROUP_RECLAIM).collect()
         };
         let (slow, base) = (stalls(&case.slow), stalls(&case.base));
         let per_s =
@@ -67,10 +65,9 @@ impl Reclaim {
 #[cfg(test)]
 mod tests {
     use fathom_recording::FrameType::{C2, Kernel};
-    use fathom_recording::vocabulary::kind;
+    use fathom_recording::vocabulary::{kind, memory_stall};
     use fathom_recording::{Sink as _, SourceId, SpanRow};
 
-    use super::OF_GROUP;
     use crate::facts::{growth as facts, remedies};
     use crate::growth::tests::{MS, Service, found, is_slow};
 
@@ -85,7 +82,7 @@ mod tests {
                 let at_ms = s * 1_000 + i * 10;
                 service.built.recording.span(&SpanRow {
                     kind: kind::MEMORY_STALL,
-                    name: OF_GROUP,
+                    name: memory_stall::GROUP_RECLAIM,
                     t0_ns: at_ms * MS,
                     t1_ns: (at_ms + 2) * MS,
                     process: service.built.jvm,

@@ -1,18 +1,17 @@
 //! What CPU time the threads that answer requests spend on each of them.
 //!
-//! How long a request takes is counted to the first bytes of its answer. Where an answer goes out in
-//! many small writes, or much is left to do after its first bytes, that is as short as ever, and the
-//! connection is busy for longer. Threads that run as much as they did when there were several
-//! times as many requests spend more on each: it was not less that was asked for.
+//! How long a request takes is counted to the first bytes of its answer. Where an answer goes out
+//! in many small writes, or much is left to do after its first bytes, that is as short as ever,
+//! and the connection is busy for longer. Threads that run as much as they did when there were
+//! several times as many requests spend more on each: it was not less that was asked for.
 
 use fathom_recording::ThreadId;
-use fathom_recording::vocabulary::count;
+use fathom_recording::vocabulary::{call, count};
 use rustc_hash::FxHashSet;
 
-use super::{Answered, Growth, SENDS};
+use super::{Answered, Growth};
 use crate::intervals::Intervals;
 use crate::waits::Category;
-use crate::waits::calls::READS;
 use crate::{Case, Window};
 
 /// What requests must have fallen to of their number a second.
@@ -45,8 +44,8 @@ impl Growth<'_> {
         for made in case.recording.counts_of(count::SYSCALL_TOTALS).filter(|c| c.process() == self.jvm) {
             let Some(thread) = made.thread().filter(|_| within.counted_within(&made) > 0.0) else { continue };
             match made.name() {
-                name if READS.contains(&name) => read.insert(thread),
-                name if SENDS.contains(&name) => sent.insert(thread),
+                name if call::READS.contains(&name) => read.insert(thread),
+                name if call::WRITES.contains(&name) => sent.insert(thread),
                 _ => false,
             };
         }
