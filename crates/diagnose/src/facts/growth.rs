@@ -149,6 +149,12 @@ super::metrics! {
     /// The same where it mainly sleeps: that is no work, and keeps it from taking any.
     BUSY_STAGE_ASLEEP = "busy-stage-asleep",
         "[{ended} of {usual} threads of {pool} ended, and ]{who} never waiting for work ({value} of the time with some[, {baseline} in the baseline]), and {doing} for {share} of it; work handed over queues up[; in the baseline {others:.1} other threads at a time did that]";
+    /// The same where it only asks a selector.
+    SPINNING_STAGE = "busy-stage-spinning",
+        "{who} always busy ({value} of the time[, {baseline} in the baseline]): {doing} for {share} of it; {spins}";
+    /// A selector that answers at once.
+    SELECTOR_SPINS = "selector-spins",
+        "its selector returns at once, {value} times a second instead of [{baseline}|never], for {reads} reads a second: it spins";
     /// Threads of a stage.
     STAGE = "busy-stage-of", "[thread {thread} is|the {threads} threads of {pool} are]";
     /// What is left of them.

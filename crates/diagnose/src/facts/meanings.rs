@@ -79,6 +79,8 @@ super::metrics! {
         "Each new connection sends and checks certificates, signs and exchanges keys; one that resumes a session leaves that out. What is attributed is all of the time in handshakes; a little of it stays.";
     PIPELINE = "meaning-pipeline",
         "A pipeline is as fast as the stage that never waits for work. Making any other one faster, or giving it more threads, changes nothing.";
+    SPINNING = "meaning-spinning",
+        "A thread that asks its selector again and again without ever waiting takes a whole CPU for nothing, and what it has to do comes later for it.";
     MORE_CALLS = "meaning-more-calls",
         "Each call takes about as long as ever, but an operation makes many more of them: a query for each row of a list, data written in small pieces, files looked for again and again. The time is spread over running, waiting and whoever answers.";
     PEER_IS_LATE = "meaning-peer-is-late",

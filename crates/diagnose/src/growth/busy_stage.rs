@@ -14,6 +14,7 @@
 mod all_along;
 mod finding;
 mod moved;
+mod spinning;
 
 use std::collections::{BTreeMap, BTreeSet};
 

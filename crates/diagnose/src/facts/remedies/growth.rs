@@ -55,6 +55,9 @@ super::remedies! {
     OFF_THE_CRITICAL_PATH = "remedy-off-the-critical-path",
         "take it off the critical path, make it faster, or share it among more threads: {doing}",
         "any JDK", "more threads change the order of what passes through";
+    WHY_SELECTOR_SPINS = "remedy-why-selector-spins",
+        "find what keeps the selector from waiting: an interest in OP_WRITE that is not taken back once all is written (a channel can nearly always be written to), keys of connections that the peer has closed and nobody cancels, wakeup() called on every turn, select(0) or selectNow() in a loop",
+        "any JDK", "";
     TAKE_IN_FASTER = "remedy-take-in-faster",
         "look at who reads: slow clients, or a network that is narrow or loses packets (ss -ti shows each connection's queue and windows); write without a thread that waits (asynchronous responses), or put a proxy in front that buffers responses; a limit on the time that a write may take",
         "any JDK", "a proxy needs memory or disk for what it buffers";

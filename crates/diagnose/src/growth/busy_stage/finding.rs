@@ -1,5 +1,6 @@
 //! The words, values and recommendations of a busy stage.
 
+use super::spinning::Spinning;
 use super::{Grown, Growth, STAGE_RULE, Stage};
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, checks, culprits, growth as facts, meanings, reasons, remedies};
@@ -9,7 +10,6 @@ use crate::{Case, Evidence, Fact, Finding, Remedy, Window};
 
 /// Share of its busy time that one doing must make up to be said to be what it is busy with.
 const MAINLY: f64 = 0.7;
-/// What it means.
 impl<'a> Growth<'a> {
     pub(in crate::growth) fn stage_finding(
         &self,
@@ -32,7 +32,13 @@ impl<'a> Growth<'a> {
         let (left, usual) = (stage.count.0.round(), stage.count.1.round());
         let (ended, pool) = (Value::counted(usual - left), Value::name(stage.name));
         let is_asleep = stage.key.category == Category::Sleep;
-        let title = if is_asleep { &facts::BUSY_STAGE_ASLEEP } else { &facts::BUSY_STAGE };
+        let runs = stage.key.category.is_running();
+        let spins = runs.then(|| Spinning::of(case, self.jvm, &stage.threads)).flatten();
+        let title = match spins {
+            Some(_) => &facts::SPINNING_STAGE,
+            None if is_asleep => &facts::BUSY_STAGE_ASLEEP,
+            None => &facts::BUSY_STAGE,
+        };
         let title = title.is(Value::share(stage.busy.0));
         let title = match stage.others {
             None => title.over(Value::share(stage.busy.1)),
@@ -41,6 +47,7 @@ impl<'a> Growth<'a> {
         let title = title.with("who", Value::from(stage.who(fewer))).with("doing", doing.clone());
         let title = title.with("share", Value::share(stage.share.0 / stage.busy.0.max(f64::MIN_POSITIVE)));
         let title = title.with("pool", pool.clone()).with("usual", Value::counted(usual));
+        let title = title.with("spins", spins.map(|spins| Value::from(spins.fact())));
         finding.title = title.with("ended", fewer.then(|| ended.clone())).into();
         finding.culprit = match (stage.key.target, stage.key.place) {
             _ if fewer => culprits::ENDED.is(ended).with("usual", Value::counted(usual)).with("pool", pool),
@@ -49,7 +56,8 @@ impl<'a> Growth<'a> {
             _ => words::culprit(&stage.key),
         }
         .into();
-        finding.meaning = meanings::PIPELINE.fact().into();
+        let meaning = if spins.is_some() { &meanings::SPINNING } else { &meanings::PIPELINE };
+        finding.meaning = meaning.fact().into();
         let row = |fact: Fact| Evidence::summed("ledger of threads", fact);
         let of_time = |metric: &'static Metric, (slow, base): (f64, f64)| {
             metric.is(Value::share(slow)).over(Value::share(base))
@@ -71,8 +79,9 @@ impl<'a> Growth<'a> {
         }
         let waits = behind.iter().filter(|g| g.by() > 0.0 && !self.is_own(stage, g)).take(SHOWN - 2);
         rows.extend(waits.map(|g| g.evidence(case.jvm_name(self.jvm), self.per.each)));
+        rows.splice(1..1, spins.map(Spinning::evidence));
         finding.evidence = rows;
-        finding.remedies = stage.remedies(fewer);
+        finding.remedies = if spins.is_some() { vec![Spinning::remedy()] } else { stage.remedies(fewer) };
         let check = match stage.others {
             None => checks::STAGE_WITHOUT_WORK.is(Value::share(1.0 - stage.busy.1)),
             Some(others) => checks::STAGE_SHARED.is(Value::plain(others)),
