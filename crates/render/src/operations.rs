@@ -115,7 +115,7 @@ fn described(part: &Part) -> String {
         let _ = write!(what, " ({})", printable(&part.counterpart));
     }
     if let Some(by) = part.covered_by {
-        let _ = write!(what, " [{by}]");
+        let _ = write!(what, " [{}]", by.words());
     }
     what
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::pick::{self, Choice, OperationsError, Picked};
 use super::pieces::{self, Cut};
-use super::{Part, SLOWEST_SCHEMA, Side, Slowest};
+use super::{General, Part, SLOWEST_SCHEMA, Side, Slowest};
 use crate::attribution::Key;
 use crate::attribution::Pool;
 use crate::chain::Chains;
 use crate::confidence::Ground;
-use crate::facts::Value;
 use crate::facts::operations as facts;
+use crate::facts::Value;
 use crate::waits::Category;
 use crate::{Confidence, Fact};
 
@@ -88,7 +88,7 @@ pub(super) fn slowest(chains: &Chains<'_>, choice: &Choice) -> Result<Slowest, O
             more_ms,
             share: if longer_ms > 0.0 { more_ms / longer_ms } else { 0.0 },
             in_slow: sum.in_slow as f64 / slow.looked_at.max(1) as f64,
-            covered_by: if by_lock { Some("lock") } else { super::covered_by(row.category) },
+            covered_by: if by_lock { Some(General::Lock) } else { General::of(row.category) },
         }
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
@@ -173,7 +173,7 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (Fact, O
         return (facts::LONGER_UNKNOWN.is(Value::ms(longer_ms)), None, why);
     };
     let is_lock = matches!(lead.category, Category::Monitor | Category::Lock | Category::NativeLock);
-    let behind_lock = lead.covered_by == Some("lock") && !is_lock;
+    let behind_lock = lead.covered_by == Some(General::Lock) && !is_lock;
     let finding = facts::LONGER
         .is(Value::ms(longer_ms))
         .with("share", Value::share(lead.share.min(1.0)))

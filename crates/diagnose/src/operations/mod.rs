@@ -113,8 +113,8 @@ pub struct Part {
     pub share: f64,
     /// Share of the slow operations that have any of it.
     pub in_slow: f64,
-    /// The general cause that covers it: "stop for GC", "lock"; `None` without one.
-    pub covered_by: Option<&'static str>,
+    /// The general cause that covers it; `None` without one.
+    pub covered_by: Option<General>,
 }
 
 /// An operation.
@@ -191,20 +191,58 @@ pub struct Behind {
     pub counterpart: String,
 }
 
-/// The general cause under which the verdict would report such time.
-pub(crate) fn covered_by(category: Category) -> Option<&'static str> {
-    use Category as H;
-    Some(match category {
-        H::StoppedByGc | H::AllocationStall => "stop for GC",
-        H::StoppedToReach | H::StoppedByLog | H::Stopped => "safepoint",
-        H::Monitor | H::Lock | H::NativeLock => "lock",
-        H::RunQueue | H::Throttled => "run queue",
-        H::Network => "network peer",
-        H::Dns => "name resolution",
-        H::Disk => "disk",
-        H::PageFault | H::MapLock | H::MemoryStall => "memory",
-        _ => return None,
-    })
+/// A general cause: what the verdict would report such time under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum General {
+    /// Collections, and allocations that wait for one.
+    StopForGc,
+    /// Other stops of the JVM.
+    Safepoint,
+    /// Java's locks and the JVM's own.
+    Lock,
+    /// Waits for a CPU, or for quota.
+    RunQueue,
+    /// Who answers a connection.
+    NetworkPeer,
+    /// Look-ups of names.
+    NameResolution,
+    /// Files and block devices.
+    Disk,
+    /// Page faults, the lock of the address space, reclaim.
+    Memory,
+}
+
+impl General {
+    /// That of a category; `None` where it has none.
+    pub(crate) fn of(category: Category) -> Option<Self> {
+        use Category as H;
+        Some(match category {
+            H::StoppedByGc | H::AllocationStall => Self::StopForGc,
+            H::StoppedToReach | H::StoppedByLog | H::Stopped => Self::Safepoint,
+            H::Monitor | H::Lock | H::NativeLock => Self::Lock,
+            H::RunQueue | H::Throttled => Self::RunQueue,
+            H::Network => Self::NetworkPeer,
+            H::Dns => Self::NameResolution,
+            H::Disk => Self::Disk,
+            H::PageFault | H::MapLock | H::MemoryStall => Self::Memory,
+            _ => return None,
+        })
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::StopForGc => "stop for GC",
+            Self::Safepoint => "safepoint",
+            Self::Lock => "lock",
+            Self::RunQueue => "run queue",
+            Self::NetworkPeer => "network peer",
+            Self::NameResolution => "name resolution",
+            Self::Disk => "disk",
+            Self::Memory => "memory",
+        }
+    }
 }
 
 /// The slowest operations of a recording, and what they have that the ordinary ones have not.

@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Span, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::{Behind, Piece};
+use super::{Behind, General, Piece};
 use crate::attribution::Key;
 use crate::attribution::segments::{self, Segment};
 use crate::attribution::{Attribution, Path, Step, is_followed};
@@ -41,7 +41,7 @@ impl<'a> RawPiece<'a> {
 
     /// Whether a lock stands on the way.
     pub(super) fn is_by_lock(&self) -> bool {
-        let is_lock = |category| super::covered_by(category) == Some("lock");
+        let is_lock = |category| General::of(category) == Some(General::Lock);
         is_lock(self.own.category)
             || self.path.iter().flat_map(|path| path.iter()).any(|step| is_lock(step.key.category))
     }

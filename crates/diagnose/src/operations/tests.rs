@@ -38,7 +38,7 @@ fn the_sleep_of_the_owner_of_a_lock_makes_the_slow_request_slow() {
     assert_eq!((found.kind.as_str(), found.operations, found.slow.operations), ("shop.Request", 100, 1));
     assert!((found.longer_ms - 80.0).abs() < 1e-6, "{found:?}");
     let lead = &found.parts[0];
-    assert_eq!((lead.category, lead.covered_by), (Category::Sleep, Some("lock")), "{found:?}");
+    assert_eq!((lead.category, lead.covered_by), (Category::Sleep, Some(General::Lock)), "{found:?}");
     assert!((lead.more_ms - 80.0).abs() < 1e-6 && lead.ordinary_ms == 0.0, "{lead:?}");
     assert_eq!(lead.counterpart, "thread sleeper", "{lead:?}");
     // One operation alone is a coincidence as well.
