@@ -85,7 +85,8 @@ pub fn boottime_ns() -> i64 {
     nanos(ClockId::Boottime)
 }
 
-fn nanos(clock: ClockId) -> i64 {
+/// The time of a clock, nanoseconds.
+pub(crate) fn nanos(clock: ClockId) -> i64 {
     let time = clock_gettime(clock);
     time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
 }

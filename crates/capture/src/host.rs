@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::live;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::clock::monotonic_ns;
 use crate::growing_series::{Counter, Gauge, Points};
@@ -101,7 +101,7 @@ impl Host {
         if let Some(last_ns) = self.last_ns {
             points.gauge(&mut self.own_cpu, cpu_ns as f64 / (now_ns - last_ns).max(1) as f64);
         }
-        points.counter(&mut self.all_cpu, cpu_ns_of(ClockId::ProcessCPUTime).max(0) as u64);
+        points.counter(&mut self.all_cpu, nanos(ClockId::ProcessCPUTime).max(0) as u64);
         let own = Stat::of(std::process::id() as i32);
         let page = rustix::param::page_size() as f64;
         own.into_iter().for_each(|stat| points.gauge(&mut self.rss, stat.rss_pages as f64 * page));
@@ -146,10 +146,5 @@ impl Collector for Host {
 
 /// CPU time of this thread.
 fn thread_cpu_ns() -> i64 {
-    cpu_ns_of(ClockId::ThreadCPUTime)
-}
-
-fn cpu_ns_of(clock: ClockId) -> i64 {
-    let time = clock_gettime(clock);
-    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+    nanos(ClockId::ThreadCPUTime)
 }

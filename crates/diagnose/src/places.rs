@@ -26,6 +26,18 @@ fn is_of_queue(name: &str) -> bool {
     class.is_some_and(|(class, _)| ["Queue", "Deque", "Exchanger"].iter().any(|word| class.contains(word)))
 }
 
+/// The class of a method, with its package.
+pub(crate) fn class_of(method: &str) -> &str {
+    let name = method.split('(').next().unwrap_or(method);
+    name.rsplit_once('.').map_or(name, |(class, _)| class)
+}
+
+/// "Cursor.next" of "org.h2.mvstore.Cursor.next".
+pub(crate) fn short(method: &str) -> &str {
+    let cut = method.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+    &method[cut..]
+}
+
 /// Short waits that were summed up.
 pub(crate) struct ShortWait<'a> {
     pub(crate) t_ns: i64,

@@ -395,6 +395,17 @@ impl Recording {
         self.names.get(id).unwrap_or_else(given)
     }
 
+    /// What a thread is called: its name, or its id where only that is known.
+    pub fn thread_label(&self, id: ThreadId) -> String {
+        let thread = self.threads.get(id.index());
+        let name = thread.map_or("", |thread| self.strings.get(thread.name)).trim();
+        match thread.and_then(|thread| thread.tid) {
+            Some(tid) if name.is_empty() => format!("thread {tid}"),
+            _ if name.is_empty() => "a thread without a name".to_owned(),
+            _ => name.to_owned(),
+        }
+    }
+
     /// When a process started, nanoseconds on the recording's clock, where a source counts from its
     /// start.
     pub fn process_started_ns(&self, id: ProcessId) -> Option<i64> {

@@ -408,13 +408,7 @@ impl<'a> Chains<'a> {
     /// Name, id and process of a thread.
     fn named(&self, thread: ThreadId) -> (String, Option<i64>, String) {
         let Some(row) = self.recording.threads.get(thread.index()) else { return Default::default() };
-        let name = self.recording.strings.get(row.name).trim();
-        let name = match row.tid {
-            Some(tid) if name.is_empty() => format!("thread {tid}"),
-            _ if name.is_empty() => "a thread without a name".to_owned(),
-            _ => name.to_owned(),
-        };
-        (name, row.tid, self.recording.process_name(row.process).to_owned())
+        (self.recording.thread_label(thread), row.tid, self.recording.process_name(row.process).to_owned())
     }
 
     fn process_of(&self, thread: ThreadId) -> Option<ProcessId> {

@@ -9,6 +9,7 @@
 use fathom_recording::vocabulary::{kind, label};
 use fathom_recording::{Frame, ProcessId, Recording, ThreadId, Unseen};
 
+use super::carriers::CARRIED;
 use super::{Each, Growth, MORE};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies, switch_on};
@@ -28,8 +29,6 @@ const HARDLY: f64 = 0.5;
 const NEARLY_ALL: f64 = 0.9;
 /// What the rate of operations must fall to, of what is usual.
 const FELL: f64 = 0.9;
-/// The method at the root of the stacks of virtual threads.
-const VIRTUAL_THREAD: &str = "java.lang.VirtualThread.run";
 /// Parts of the names of the threads that end the sleep of virtual threads: JDK 21 to 24, and from
 /// JDK 25 on (java.lang.VirtualThread, java.util.concurrent.DelayScheduler).
 const TIMERS: [&str; 2] = ["VirtualThread-unparker", "delayScheduler"];
@@ -64,7 +63,7 @@ impl Growth<'_> {
 /// knows nothing of them.
 fn hides_virtual_threads(recording: &Recording) -> bool {
     let mut unseen = recording.sources.iter().flat_map(|source| &source.unseen);
-    let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(VIRTUAL_THREAD);
+    let is_virtual = |frame: &Frame| recording.strings.get(frame.name).starts_with(CARRIED);
     unseen.any(Unseen::hides_virtual_threads) && recording.frames.iter().any(is_virtual)
 }
 

@@ -16,6 +16,7 @@ use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, mechanism, words};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, reasons};
 use crate::own_code::OwnCode;
+use crate::places::{class_of, short};
 use crate::{Case, Fact, Finding, Layer};
 
 /// Share of the running time's growth that must lie below a method; the same without what threads
@@ -251,22 +252,11 @@ fn share_below<'a>(case: &Case<'a>, part: &Part<'a>, method: &str, growth: &Grow
     if all > 0.0 { below / all } else { 0.0 }
 }
 
-/// "org.h2.mvstore.Cursor" of "org.h2.mvstore.Cursor.next".
-fn class_of(method: &str) -> &str {
-    method.rsplit_once('.').map_or("", |(class, _)| class)
-}
-
 /// Whose code a class is, by the first two parts of its package: "org.h2" of
 /// "org.h2.mvstore.Cursor".
 fn product(class: &str) -> &str {
     let package = class.rsplit_once('.').map_or("", |(package, _)| package);
     package.match_indices('.').nth(1).map_or(package, |(at, _)| &package[..at])
-}
-
-/// "Cursor.next" of "org.h2.mvstore.Cursor.next".
-fn short(method: &str) -> &str {
-    let cut = method.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
-    &method[cut..]
 }
 
 /// Whether a stack has code of the application's own.

@@ -12,6 +12,7 @@ use crate::facts::{Value, checks, compile, culprits, meanings, reasons, remedies
 use crate::intervals::Intervals;
 use crate::metrics::jit::is_benign;
 use crate::own_code::is_made_at_run_time;
+use crate::places::class_of;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule};
 
 /// Code of one method thrown away so often is a loop; warm-up does it once or twice a method.
@@ -157,12 +158,6 @@ fn copies<'a>(jit: &JitCase<'_, 'a>) -> HashMap<&'a str, usize> {
     let loads = jit.case.recording.spans_of(kind::CLASS_LOAD).filter(|s| s.process() == jit.jvm);
     loads.for_each(|load| *copies.entry(load.name()).or_default() += 1);
     copies
-}
-
-/// "shop.Cart" of "shop.Cart.price(int)".
-fn class_of(method: &str) -> &str {
-    let name = method.split('(').next().unwrap_or(method);
-    name.rsplit_once('.').map_or(name, |(class, _)| class)
 }
 
 /// Whether a source would have recorded each time that code of the JVM was thrown away.

@@ -9,6 +9,7 @@ use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use crate::confidence::Ground;
 use crate::facts::{Metric, Value, checks, compile, culprits, meanings, reasons, remedies, titles};
+use crate::places::short;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
 /// Methods and callers that are named.
@@ -305,12 +306,6 @@ fn arguments(flags: &[&str]) -> String {
 
 fn intrinsic_of(method: &str) -> Option<&'static Intrinsic> {
     INTRINSICS.iter().find(|intrinsic| intrinsic.method == method)
-}
-
-/// "BigInteger.implMulAdd" of "java.math.BigInteger.implMulAdd".
-fn short(method: &str) -> &str {
-    let class = method.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
-    &method[class..]
 }
 
 #[cfg(test)]

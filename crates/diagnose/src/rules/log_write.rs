@@ -130,7 +130,7 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
     off.filter_map(|span| match (span.label(label::SYSCALL), stacks.category(span.stack())) {
         (_, Category::PageFault) => {
             let fact = facts::FAULT.is(Value::ms(in_kernel(&span)));
-            Some(Kernel::Fault(span, fact.with("thread", Value::Name(thread(case, &span)))))
+            Some(Kernel::Fault(span, fact.with("thread", thread(case, &span))))
         }
         (Some(call), _) if WRITES.contains(&call) => {
             let fact = of_write(&facts::OFF_CPU, (case, &span), (call, in_kernel(&span)));
@@ -145,7 +145,7 @@ pub(super) fn during<'a>(case: &Case<'a>, jvm: ProcessId, stop: &Span<'_>, ms: f
 
 /// A metric of a write that took `ms`: on which thread, in which call, and what happened meanwhile.
 fn of_write(metric: &'static Metric, (case, write): (&Case<'_>, &Span<'_>), (call, ms): (&str, f64)) -> Fact {
-    let fact = metric.is(Value::ms(ms)).with("thread", Value::Name(thread(case, write)));
+    let fact = metric.is(Value::ms(ms)).with("thread", thread(case, write));
     fact.with("call", Value::name(call)).with("meanwhile", meanwhile(case, write).map(Value::from))
 }
 
@@ -192,13 +192,7 @@ pub(super) fn throttled_meanwhile(case: &Case<'_>, jvm: ProcessId) -> Option<Evi
     Some(summed(source, fact))
 }
 
-/// The thread of a span: its name, or its id where only that is known.
-fn thread(case: &Case<'_>, span: &Span<'_>) -> String {
-    let thread = span.thread().and_then(|id| case.recording.threads.get(id.index()));
-    let name = thread.map_or("", |thread| case.recording.strings.get(thread.name)).trim();
-    match thread.and_then(|thread| thread.tid) {
-        Some(tid) if name.is_empty() => format!("thread {tid}"),
-        _ if name.is_empty() => "a thread".to_owned(),
-        _ => name.to_owned(),
-    }
+/// The thread of a span.
+fn thread(case: &Case<'_>, span: &Span<'_>) -> Option<Value> {
+    span.thread().map(|id| Value::Name(case.recording.thread_label(id)))
 }

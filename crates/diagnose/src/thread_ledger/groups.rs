@@ -218,18 +218,17 @@ fn names(recording: &Recording) -> Vec<String> {
     ids().map(of).collect()
 }
 
-fn key(recording: &Recording, names: &[String], by: By, thread: ThreadId) -> (ProcessId, String) {
-    let thread = &recording.threads[thread.index()];
+fn key(recording: &Recording, names: &[String], by: By, id: ThreadId) -> (ProcessId, String) {
+    let thread = &recording.threads[id.index()];
     let process = thread.process;
     let name = recording.strings.get(thread.name);
     let group = match by {
         By::Process => names.get(process.index()).cloned().unwrap_or_default(),
         By::Role => role(thread.role).to_owned(),
         By::Pool => pool(name),
-        By::Thread => match (name, thread.tid) {
-            ("", Some(tid)) => format!("tid {tid}"),
-            (name, Some(tid)) => format!("{name} ({tid})"),
-            (name, None) => name.to_owned(),
+        By::Thread => match thread.tid.filter(|_| !name.trim().is_empty()) {
+            Some(tid) => format!("{} ({tid})", recording.thread_label(id)),
+            None => recording.thread_label(id),
         },
     };
     (process, group)
