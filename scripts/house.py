@@ -57,6 +57,9 @@ FINDERS = re.compile(r"^crates/diagnose/src/((rules|growth|operations)/(?!(.*/)?
 CONFIDENCE = re.compile(r"\bConfidence::[A-Z]\w+")
 # What they say is a line of the catalogue, with an id.
 WORDS = re.compile(r"\b(?:Remedy \{(?=\s*change:)|TEXT\b|Metric(?:::new\(| \{(?=\s*id:)))")
+# A name is as the recording has it: what is put together for a sentence is a template.
+DIAGNOSED = re.compile(r"^crates/diagnose/src/(?!(.*/)?tests(/|\.rs$))")
+NO_NAME = re.compile(r'\bValue::[nN]ame\(\s*(?:&?format!|"[^"]* [^"]*")')
 
 
 # The largest fixture is a JIT log of 2.2 MB.
@@ -75,11 +78,15 @@ def foreign_words(path):
 
 
 def made_up(path):
-    text = TESTS.sub("", open(path, encoding="utf-8").read()) if FINDERS.match(path) else ""
-    for what, instead in [
-        (CONFIDENCE, "crates/diagnose/src/confidence.rs says how sure a ground makes it"),
-        (WORDS, "words are lines of crates/diagnose/src/facts/, with an id"),
+    words = "words are lines of crates/diagnose/src/facts/, with an id"
+    text = TESTS.sub("", open(path, encoding="utf-8").read()) if DIAGNOSED.match(path) else ""
+    for within, what, instead in [
+        (FINDERS, CONFIDENCE, "crates/diagnose/src/confidence.rs says how sure a ground makes it"),
+        (FINDERS, WORDS, words),
+        (DIAGNOSED, NO_NAME, words),
     ]:
+        if not within.match(path):
+            continue
         for found in what.finditer(text):
             number = text.count("\n", 0, found.start()) + 1
             yield f"{path}:{number}: {found[0]}; {instead}"

@@ -287,7 +287,7 @@ impl<'a> Chains<'a> {
             let place = place.and_then(|_| self.java_method(self.stack_of(span), is_own));
             let on = |what: Fact| match (place, span.name()) {
                 (Some(place), _) => what.with("place", Value::name(place)),
-                (None, "") => what.with("class", Value::name("a lock")),
+                (None, "") => what.with("class", Value::from(links::A_LOCK.fact())),
                 (None, class) => what.with("class", Value::name(class)),
             };
             if category == Category::TimedWait {

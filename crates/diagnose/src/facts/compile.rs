@@ -16,11 +16,13 @@ super::metrics! {
     /// Compilations by compiler, where tiers are not known.
     COMPILERS = "compilations-by-compiler", "{parts}";
     /// Some of them.
-    PART = "compilations", "{value} {of}";
+    PART = "compilations", "{value} [at tier {tier#}|by {compiler}]";
+    /// Those of which the tier is not recorded, where that of others is.
+    PART_UNKNOWN = "compilations-of-unknown-tier", "{value} at a tier that is not recorded";
     /// How long tasks waited for a compiler thread.
     QUEUE = "compile-queue", "waits in the queue: {compilers*; }; up to {value} tasks waiting";
     /// The same of one compiler: 95th percentile, median and maximum.
-    QUEUE_OF = "compile-queue-of-a-compiler", "{compiler} p50 {p50}, p95 {value}, max {max} (baseline p95 {baseline})";
+    QUEUE_OF = "compile-queue-of-a-compiler", "{compiler} p50 {p50}, p95 {value}, max {max} (baseline p95 [{baseline}|none])";
     /// How busy compiler threads were.
     BUSY = "compiler-threads-busy", "compiler threads busy: {compilers}";
     /// The same of one compiler.

@@ -1,6 +1,12 @@
 //! Who had the CPUs, and what for.
 
 super::metrics! {
+    /// Who took the CPUs: the collector of the JVM itself.
+    BY_COLLECTOR = "cpus-taken-by-collector", "the JVM's own collector threads";
+    /// Processes that ended before anybody listed them.
+    BY_SHORT_LIVED = "cpus-taken-by-short-lived", "processes too short-lived to be listed";
+    /// Any others.
+    BY_OTHERS = "cpus-taken-by-others", "other processes";
     /// Time that threads of the application waited for a CPU, and the time for which they ran.
     THREADS_WAITING = "threads-waiting-for-cpu",
         "application threads: {value} waiting for a CPU, {running} running, {active} in all in which they had work[; in the baseline {baseline} waiting for a CPU, {baseline-running} running, {baseline-active} in all in which they had work]";

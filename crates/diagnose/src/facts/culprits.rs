@@ -81,7 +81,7 @@ super::metrics! {
     /// A file that the JVM writes.
     WRITES = "culprit-log", "writes to {value}";
     /// What most of the stops were.
-    STOPS = "culprit-stops", "{value}";
+    STOPS = "culprit-stops", "{value}[, {cause}]";
     /// A VM operation, and who asks for it.
     OPERATION = "culprit-vm-operation", "{value}[, asked for by {asked-by}][: {by}]";
     /// The thread that came last to a safepoint, and what it did.

@@ -1,6 +1,8 @@
 //! Page faults: how many, where, by whom, and what they waited for.
 
 super::metrics! {
+    /// Of times that are what the baseline does not have.
+    ABOVE = "page-faults-above-baseline", "above the baseline";
     /// Page faults a second, how long each took, and how many had to read their page. The detail
     /// `cause` is why the memory was touched: `heap-grows`, `waited`, `memory-limit` …
     RATE = "page-faults", "{value} page faults a second[ (baseline: {baseline})], {each} each, {major} of them major";

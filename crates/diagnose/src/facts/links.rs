@@ -2,6 +2,8 @@
 //! thread's time was spent is the category of the link.
 
 super::metrics! {
+    /// What is waited for where its class is not known.
+    A_LOCK = "link-a-lock", "a lock";
     /// Time under a category of the ledger of threads.
     SPENT = "link-spent", "{value}[ on {target}][, on {class}][ in {place}]";
     /// The same of a thread of the JVM in a stop.

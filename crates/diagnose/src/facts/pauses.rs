@@ -4,6 +4,10 @@ use super::{Evidence, Fact, Value};
 use crate::collections::Pause;
 
 super::metrics! {
+    /// What keeps objects that wait to be finalized.
+    FINALIZER_QUEUE = "finalizer-queue", "the queue of objects with finalize()";
+    /// The class of what keeps objects, and what accumulates in it.
+    CONTENTS = "keeper-contents", "[{objects} of ]{value}[ with {entries|entry|entries} of {entry-class}]";
     /// What the collector's threads spend pauses on.
     COLLECTOR_WORK = "collector-work", "of the CPU time of the collector's threads in these pauses {value} went to {work}";
     /// CPU time of the kernel in pauses, with the collector's own.
@@ -24,7 +28,7 @@ super::metrics! {
     /// What the JVM was stopped for, by sort, the one that took most first.
     STOPS = "stops-by-sort", "{sorts*; }";
     /// One of these sorts: how often, how long in all, and the longest.
-    STOPS_OF = "stops-of-a-sort", "{stops} × {sort}: {value}, the longest {longest}";
+    STOPS_OF = "stops-of-a-sort", "{stops} × {sort}[, {cause}]: {value}, the longest {longest}";
     /// The sorts that are not named one by one.
     STOPS_OF_OTHERS = "stops-of-other-sorts", "others: {value}";
     /// The part of the stops that collections made.
@@ -85,7 +89,7 @@ super::metrics! {
     AGE_1 = "survivors-of-age-1", "{value} of age 1, {desired} desired in a survivor space";
     /// Pauses for humongous allocations.
     HUMONGOUS = "humongous-pauses",
-        "{value|pause|pauses} with cause G1 Humongous Allocation; humongous is what has {size} or more";
+        "{value|pause|pauses} with cause G1 Humongous Allocation; humongous is what has [{size}|half a region] or more";
     /// Humongous regions before and after a collection.
     HUMONGOUS_REGIONS = "humongous-regions",
         "humongous regions {value} before the collection, {after} after it";

@@ -93,6 +93,12 @@ super::metrics! {
     NO_WAIT = "no-lock-wait", "no thread waited for a {noun}";
     /// CPU time of something.
     TOOK_CPU = "cpu-time-of", "{what} took {value} of CPU time[; {above} of wall time above the baseline]";
+    /// What took it.
+    FULL_HANDSHAKES = "full-handshakes", "TLS handshakes in full";
+    STAY_INTERPRETED = "methods-interpreted", "methods that stay in the interpreter";
+    WITHOUT_INTRINSICS = "methods-without-intrinsics",
+        "compiled Java of methods that C2 has intrinsics for[, without those whose intrinsic was seen to run ({used}),]";
+    METHOD = "method-named", "{value}";
     /// All of it, all along.
     ALL_INTERPRETED = "all-interpreted", "all code is interpreted ({flag}), in the baseline as well";
     /// Code that was thrown away.

@@ -111,7 +111,7 @@ super::metrics! {
 
     /// Stops, and the sort that most of it is.
     JVM_STOPPED = "jvm-stopped",
-        "{stops}[, {share} of it in |: ]{sort}[, through {pace} of heap a second]";
+        "{stops}[, {share} of it in |: ]{sort}[, {cause}][, through {pace} of heap a second]";
     /// Stops within slow windows.
     STOPPED_IN_WINDOWS = "jvm-stopped-in-windows",
         "the JVM was stopped for {value} of the {of} that were slow";

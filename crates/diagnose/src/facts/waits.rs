@@ -41,6 +41,13 @@ super::metrics! {
     SLOW_STARTS = "slow-thread-starts", "{value} of {starts|start of a thread|starts of threads} took {least} or more, {total} in all: {parts}";
     /// A part of these starts.
     START_PART = "thread-start-part", "{value} {part}";
+    /// What of a start may take long.
+    MAP_LOCK = "thread-start-map-lock", "waits for the lock of the address space";
+    RUN_QUEUE = "thread-start-run-queue", "the new thread waiting for a CPU";
+    CLONE = "thread-start-clone", "the kernel's clone()";
+    THREADS_LOCK = "thread-start-threads-lock", "waits for the JVM's lock of its list of threads";
+    CALL = "thread-start-call", "the rest of Thread.start on the caller's side";
+    TO_JAVA = "thread-start-to-java", "the new thread on its way to Java";
     /// Where threads were started.
     STARTED_BY = "threads-started-by", "started by {sites}";
     /// One of these places.
@@ -75,6 +82,10 @@ super::metrics! {
     SLOW_OPERATION = "slow-safepoint-operation", "{operation} ({value})";
     /// Time to safepoint of one, and time to leave it.
     REACH = "time-to-safepoint", "{operation}: {value} to stop, {leave} to be let go, {total} in all";
+    /// A thread that asked for operations.
+    ASKED_BY = "operations-asked-by", "{value}";
+    /// A tool that did, through the thread that takes its requests.
+    ASKED_BY_TOOL = "operations-asked-by-tool", "{value} (a tool: jcmd, jmap, jstack)";
     /// VM operations of one sort that held the JVM, and who asked for them.
     VM_OPERATIONS = "vm-operations",
         "{operations} × {operation}: {value}, the longest {longest}[, {collections} of it in the collections that they begin with][, asked for by {asked-by}]";

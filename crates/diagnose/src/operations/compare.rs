@@ -11,7 +11,7 @@ use crate::attribution::Pool;
 use crate::chain::Chains;
 use crate::confidence::Ground;
 use crate::facts::operations as facts;
-use crate::facts::Value;
+use crate::facts::{Value, links};
 use crate::waits::Category;
 use crate::{Confidence, Fact};
 
@@ -180,7 +180,7 @@ fn judged(parts: &[Part], longer_ms: f64, slow: &Side, coarse: bool) -> (Fact, O
         .with("category", (lead.category != Category::Running).then_some(Value::Category(lead.category)))
         .with("place", Value::named(&lead.place))
         .with("counterpart", Value::named(&lead.counterpart))
-        .with("lock", behind_lock.then(|| Value::name("a lock")));
+        .with("lock", behind_lock.then(|| Value::from(links::A_LOCK.fact())));
     let (share, have) = (Value::share(lead.share.min(1.0)), Value::share(lead.in_slow));
     let is_known = lead.in_slow >= IN_MOST && unseen <= UNSEEN && slow.looked_at >= ENOUGH;
     let ground = if is_known { Ground::Traces } else { Ground::Fits };

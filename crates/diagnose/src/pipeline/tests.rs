@@ -192,8 +192,8 @@ fn stops_that_no_rule_explains_are_named_with_what_they_were() {
     assert_eq!((d.status, finding.rule), (Status::Found, "jvm-stopped"), "{}", d.headline);
     let most = &finding.fact(&pauses::STOPS).detail("sorts").unwrap().parts()[0];
     assert_eq!(
-        (most.number("stops"), most.name("sort")),
-        (Some(60.0), Some("Pause Young (Normal), G1 Evacuation Pause"))
+        (most.number("stops"), most.name("sort"), most.name("cause")),
+        (Some(60.0), Some("Pause Young (Normal)"), Some("G1 Evacuation Pause"))
     );
 }
 

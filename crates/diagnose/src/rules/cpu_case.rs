@@ -136,14 +136,14 @@ impl<'c, 'a> Cpu<'c, 'a> {
 
     /// What `which` picks costs, milliseconds of wall time, where that is worth a finding; else the
     /// value that rules it out, begun with `what` it is that took CPU time.
-    pub(super) fn worth(&self, what: &str, which: impl Fn(&str) -> bool + Copy) -> Result<f64, Judgement> {
+    pub(super) fn worth(&self, what: Fact, which: impl Fn(&str) -> bool + Copy) -> Result<f64, Judgement> {
         let (case, cost_ms) = (self.case, self.cost_ms(which));
         let measured_loss = !case.whole_run || case.loss.lost_ms > 0.0;
         let least_ms = if measured_loss { 0.0 } else { WHOLE_RUN_SHARE * Case::length_ms(&case.slow) };
         if case.matters(cost_ms) && cost_ms >= least_ms {
             return Ok(cost_ms);
         }
-        let took = ruled_out::TOOK_CPU.is(Value::ms(self.ms(which))).with("what", Value::name(what));
+        let took = ruled_out::TOOK_CPU.is(Value::ms(self.ms(which))).with("what", Value::from(what));
         let above = (!case.base.is_empty()).then(|| Value::ms(cost_ms));
         Err(Judgement::RuledOut { figure: took.with("above", above).into(), source: self.source() })
     }

@@ -10,7 +10,7 @@ use fathom_recording::{ProcessId, Recording};
 use super::cpu_contention::{CpuContention, last_runners};
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, ruled_out, titles};
+use crate::facts::{Value, checks, cpu as facts, culprits, meanings, reasons, remedies, ruled_out, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule, Statement, quantity};
 
 use evidence::{evidence, recorder};
@@ -253,16 +253,16 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
     let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
     finding.title = match (taken.is_collector(), taken.is_jvms()) {
-        (true, _) => title.with("by", Value::name("the JVM's own collector threads")),
+        (true, _) => title.with("by", Value::from(facts::BY_COLLECTOR.fact())),
         (_, true) => {
             let jvms = case.recording.processes.iter().filter(|process| process.jvm).count();
             let cpus = Value::counted(cpu.slow.processors as f64);
             title.with("jvms", Value::count(jvms)).with("cpus", cpus)
         }
         _ if taken.started.is_some() => title
-            .with("by", Value::name("processes too short-lived to be listed"))
+            .with("by", Value::from(facts::BY_SHORT_LIVED.fact()))
             .with("started", taken.started.map(Value::per_second)),
-        _ => title.with("by", Value::name("other processes")),
+        _ => title.with("by", Value::from(facts::BY_OTHERS.fact())),
     }
     .into();
     finding.culprit = taken.culprit(cpu).into();

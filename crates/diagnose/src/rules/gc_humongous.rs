@@ -106,7 +106,7 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, share: f64, starts: usize, cost_m
     finding.culprit = culprits::LARGE_ARRAYS.fact().into();
     finding.meaning = meanings::HUMONGOUS.fact().into();
     let region = gc.fact_number(fact::REGION_BYTES).filter(|r| *r > 0.0);
-    let size = region.map_or(Value::name("half a region"), |r| Value::bytes(r / 2.0));
+    let size = region.map(|r| Value::bytes(r / 2.0));
     let fact = pauses::HUMONGOUS.is(Value::count(caused.len())).with("size", size);
     finding.evidence.push(summed(gc.source(), fact));
     let freed = |p: &Pause<'_>| {

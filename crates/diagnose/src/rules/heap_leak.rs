@@ -152,7 +152,7 @@ fn no_leak(why: Fact, dump: Option<&Dump<'_>>) -> Fact {
 /// With what keeps most of a dump, its share of the heap, and the dump's name.
 fn with_keeper(fact: Fact, dump: Option<&Dump<'_>>) -> Fact {
     let Some((dump, most)) = dump.and_then(|dump| Some((dump, dump.largest()?))) else { return fact };
-    let fact = fact.with("keeper", Value::name(most.name())).with("share", Value::share(most.share));
+    let fact = fact.with("keeper", most.name()).with("share", Value::share(most.share));
     fact.with("file", Value::name(dump.span.name()))
 }
 
@@ -192,12 +192,12 @@ fn found(
     let title = title.with("late", slowing(rise.late.slope)).with("early", slowing(rise.early.slope));
     let title = title.with("share", Value::share((rise.last / heap).min(1.0)));
     let title = title.with("left", left_s.map(Value::seconds));
-    let title = title.with("keeper", keeper.as_ref().map(|keeper| Value::Name(keeper.name())));
+    let title = title.with("keeper", keeper.as_ref().map(|keeper| keeper.name()));
     let title = title.with("kept", keeper.as_ref().map(|keeper| Value::share(keeper.share)));
     let class = keeper.as_ref().and_then(|keeper| keeper.entry_class());
     let title = title.with("class", class.map(Value::name));
     finding.title = title.with("method", place.as_ref().map(|place| Value::name(&place.method))).into();
-    let by = keeper.as_ref().map(|keeper| Value::Name(keeper.name()));
+    let by = keeper.as_ref().map(|keeper| keeper.name());
     finding.culprit = Fact { value: by, ..culprits::KEEPER.fact() }.into();
     finding.meaning = meanings::LIVE_SET_GROWS.fact().into();
     let fact = pauses::LIVE_SET_GROWTH.is(Value::growth(rise.all.slope));
@@ -242,9 +242,9 @@ fn remedies(gc: &GcCase<'_, '_>, keeper: Option<&Keeper<'_>>, place: Option<&Pla
     let Some(keeper) = keeper else { return unknown_keeper(gc) };
     let limit = match keeper.span.label(label::SUSPICION) {
         Some("thread-locals") => remedies::REMOVE_THREAD_LOCALS.fact(),
-        Some("repeated-loaders") => remedies::LET_LOADERS_GO.is(Value::name(keeper.name())),
+        Some("repeated-loaders") => remedies::LET_LOADERS_GO.is(keeper.name()),
         Some("finalizers") => remedies::NO_FINALIZERS.fact(),
-        _ => remedies::LIMIT_KEEPER.is(Value::name(keeper.name())),
+        _ => remedies::LIMIT_KEEPER.is(keeper.name()),
     };
     let mut remedies = vec![limit.into()];
     if place.is_none() {

@@ -8,7 +8,9 @@ use fathom_recording::{FrameId, FrameType, ProcessId, Recording};
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Metric, Value, checks, compile, culprits, meanings, reasons, remedies, titles};
+use crate::facts::{
+    Metric, Value, checks, compile, culprits, meanings, reasons, remedies, ruled_out, titles,
+};
 use crate::places::short;
 use crate::{Case, Fact, Finding, Judgement, Layer, Remedy, Rule};
 
@@ -134,14 +136,10 @@ impl Rule for JitIntrinsicMissing {
         let Some(cpu) = Cpu::of(case, jvm, |frames| replaced(frames, &used)) else {
             return unseen(self, case);
         };
-        let what = match used.is_empty() {
-            true => "compiled Java of methods that C2 has intrinsics for".to_owned(),
-            false => format!(
-                "compiled Java of methods that C2 has intrinsics for, without those whose intrinsic was seen to run ({}),",
-                used.iter().map(|method| short(method)).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        let cost_ms = match cpu.worth(&what, |_| true) {
+        let methods = used.iter().map(|method| ruled_out::METHOD.is(Value::name(short(method))));
+        let used = (!used.is_empty()).then(|| Value::list(methods));
+        let what = ruled_out::WITHOUT_INTRINSICS.fact().with("used", used);
+        let cost_ms = match cpu.worth(what, |_| true) {
             Ok(cost_ms) => cost_ms,
             Err(ruled_out) => return ruled_out,
         };

@@ -90,7 +90,7 @@ impl Rule for JitNeverCompiled {
             let is_one = !is_made_at_run_time(method);
             long && is_one && !compiled.contains(method) && cpu.share(|one| one == method) >= COUNTS
         };
-        let cost_ms = match cpu.worth("methods that stay in the interpreter", stays) {
+        let cost_ms = match cpu.worth(ruled_out::STAY_INTERPRETED.fact(), stays) {
             Ok(cost_ms) => cost_ms * SAVED,
             Err(ruled_out) => return ruled_out,
         };

@@ -142,10 +142,13 @@ struct Sort {
     longest_ms: f64,
 }
 
+/// What stops are called, and what caused them.
+type Of<'a> = (&'a str, Option<&'a str>);
+
 /// Stops by name and cause, those that took longest together first. Safepoints are listed where no
 /// collection fills them.
-fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
-    let mut sorts: BTreeMap<(&str, Option<&str>), Sort> = BTreeMap::new();
+fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(Of<'a>, Sort)> {
+    let mut sorts: BTreeMap<Of<'a>, Sort> = BTreeMap::new();
     for span in spans {
         let cause = span.label(label::CAUSE).filter(|cause| !span.name().contains(cause));
         let name = cause.map_or_else(|| name_of(&span), |_| span.name());
@@ -153,11 +156,7 @@ fn sorts<'a>(spans: impl Iterator<Item = Span<'a>>) -> Vec<(String, Sort)> {
         let sort = sorts.entry((name, cause)).or_default();
         *sort = Sort { count: sort.count + 1, ms: sort.ms + ms, longest_ms: sort.longest_ms.max(ms) };
     }
-    let words = |(name, cause): (&str, Option<&str>)| match cause {
-        Some(cause) => format!("{name}, {cause}"),
-        None => name.to_owned(),
-    };
-    let mut sorts: Vec<_> = sorts.into_iter().map(|(sort, took)| (words(sort), took)).collect();
+    let mut sorts: Vec<_> = sorts.into_iter().collect();
     sorts.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
     sorts
 }
@@ -204,7 +203,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     let around = seen.stops.without(&collected).without(&others);
     let around_ms = around.length_ms();
     if around_ms >= MATTERS_SHARE * seen.stops.length_ms() && collections_ms > 0.0 {
-        by_sort.push((AROUND.to_owned(), sort_of(&around)));
+        by_sort.push(((AROUND, None), sort_of(&around)));
         by_sort.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
     }
 
@@ -219,8 +218,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     if collections_ms * 2.0 < seen.stops.length_ms() {
         finding.layer = Layer::Safepoint;
     }
-    let (main, main_ms) =
-        by_sort.first().map_or_else(Default::default, |(name, sort)| (name.clone(), sort.ms));
+    let ((main, cause), main_ms) = by_sort.first().map_or_else(Default::default, |(of, sort)| (*of, sort.ms));
     let main_share = main_ms / seen.stops.length_ms().max(f64::MIN_POSITIVE);
     let slow_pace = slow_pace(&pauses);
     let pace = slow_pace.as_ref().filter(|pace| pace.ms * 2.0 > seen.stops.length_ms());
@@ -228,9 +226,9 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     // A stop of which other findings explain a part is no share of what they leave.
     let is_share = by_sort.len() > 1 && main_share <= 1.0;
     let title = title.with("share", is_share.then(|| Value::share(main_share)));
-    let title = title.with("sort", Value::name(&main));
+    let title = title.with("sort", Value::name(main)).with("cause", cause.map(Value::name));
     finding.title = title.with("pace", pace.map(|pace| Value::bytes(pace.bytes_a_second()))).into();
-    finding.culprit = culprits::STOPS.is(Value::name(main)).into();
+    finding.culprit = culprits::STOPS.is(Value::name(main)).with("cause", cause.map(Value::name)).into();
     finding.meaning = meanings::STOPPED.fact().into();
     let source = source(case, jvm);
     finding.evidence.push(summed(&*source, where_it_went(&by_sort)));
@@ -253,7 +251,7 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     finding
         .evidence
         .extend(longest.iter().take(NAMED).filter(|_| finding.layer == Layer::Safepoint).map(evidence_of));
-    if [UNNAMED, AROUND].contains(&&*finding.culprit) {
+    if [UNNAMED, AROUND].contains(&main) {
         finding.remedies.push(remedies::LOG_SAFEPOINTS.remedy());
     }
     if slow_pace.is_some() || cpu.is_some_and(|cpu| cpu.waited || cpu.in_kernel) {
@@ -284,9 +282,10 @@ fn evidence_of(span: &Span<'_>) -> Evidence {
 }
 
 /// "38 × Full GC, Ergonomics: 211 s, the longest 8.10 s; …".
-fn where_it_went(sorts: &[(String, Sort)]) -> Fact {
-    let one = |(name, sort): &(String, Sort)| {
-        let fact = pauses::STOPS_OF.is(Value::ms(sort.ms)).with("sort", Value::name(name));
+fn where_it_went(sorts: &[(Of<'_>, Sort)]) -> Fact {
+    let one = |((name, cause), sort): &(Of<'_>, Sort)| {
+        let fact = pauses::STOPS_OF.is(Value::ms(sort.ms)).with("sort", Value::name(*name));
+        let fact = fact.with("cause", cause.map(Value::name));
         fact.with("stops", Value::counted(sort.count as f64)).with("longest", Value::ms(sort.longest_ms))
     };
     let rest: f64 = sorts.iter().skip(NAMED).map(|(_, sort)| sort.ms).sum();

@@ -72,7 +72,7 @@ fn too_little(waits: &Waits<'_, '_>, words: &LockWords) -> Fact {
     match (waits.case.base.is_empty(), waits.cost_ms() > 0.0) {
         (true, _) => fact.with("each", cost),
         (false, true) => fact.with("above", cost),
-        (false, false) => fact.with("usual", Value::name("no more than in the baseline")),
+        (false, false) => fact.with("usual", Value::from(facts::AS_USUAL.fact())),
     }
 }
 
@@ -261,7 +261,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         let name = |thread: &ThreadId| recording.strings.get(recording.threads[thread.index()].name);
         let cycle = cycle.iter().map(|(thread, lock)| {
             let wait = facts::DEADLOCK_WAIT.fact().with("thread", Value::name(name(thread)));
-            wait.with("lock", Value::name(lock))
+            wait.with("lock", Value::from(lock.clone()))
         });
         let cycle = Value::list(cycle);
         finding.title = titles::DEADLOCK.fact().with("waits", cycle.clone()).into();
@@ -279,7 +279,7 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let of = |span: &Span<'_>| {
         let class = Some(span.name()).filter(|class| !class.is_empty()).map(Value::name);
         let place = place(recording, waits.case.chains().stack_of(span), words.own);
-        facts::WAIT.fact().with("class", class).with("place", Value::name(place))
+        facts::WAIT.fact().with("class", class).with("place", Value::named(place))
     };
     finding.evidence.extend(waits.longest(CITED, of));
     finding.chain = chain(waits, first, words, holders.as_ref());
@@ -315,9 +315,17 @@ fn title(waits: &Waits<'_, '_>, locks: &[Lock], first: &Lock, hot: bool, words: 
     let title = titles::LOCKS.is(Value::ms(waits.total_ms())).with("noun", noun);
     let title = title.with("threads", Value::count(waits.threads()));
     let several = first.several || locks.len() == 1;
-    let lock = format!("{}{}", if several { "objects of " } else { "" }, first.short());
+    let lock = one_or_several(several, first.short());
     let locks = (locks.len() > 1).then(|| Value::count(locks.len()));
-    title.with("locks", locks).with("lock", Value::name(lock))
+    title.with("locks", locks).with("lock", lock)
+}
+
+/// A lock, or the objects of a class.
+fn one_or_several(several: bool, lock: String) -> Value {
+    match several {
+        true => Value::from(facts::OBJECTS.is(Value::name(lock))),
+        false => Value::name(lock),
+    }
 }
 
 /// How much was waited for, where, and who held it.
@@ -333,8 +341,8 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
     };
     sums = sums.with("threads", Value::count(waits.threads()));
     if let Some(lock) = locks.first() {
-        let of = if lock.several { "objects of " } else { "" };
-        sums = sums.with("share", share(lock.ms)).with("lock", Value::name(format!("{of}{}", lock.named())));
+        let most = one_or_several(lock.several, lock.named());
+        sums = sums.with("share", share(lock.ms)).with("lock", most);
     }
     finding.evidence.push(waits.summed(sums));
     if waits.unlisted_ms() > 0.0 {
@@ -348,7 +356,7 @@ fn evidence(finding: &mut Finding, waits: &Waits<'_, '_>, locks: &[Lock], words:
     let mut places: Vec<_> = places.into_iter().collect();
     places.sort_by(|a, b| b.1.total_cmp(&a.1));
     if places.iter().any(|(place, _)| *place != NO_PLACE) {
-        let one = |(place, ms): &(&str, f64)| facts::PLACE.is(share(*ms)).with("place", Value::name(*place));
+        let one = |(place, ms): &(&str, f64)| facts::PLACE.is(share(*ms)).with("place", Value::named(place));
         let listed = Value::list(places.iter().take(CITED).map(one));
         finding.evidence.push(waits.summed(facts::WAITED_IN.fact().with("places", listed)));
     }

@@ -124,7 +124,7 @@ impl Rule for PageFaultStorm {
 
 /// What costs are, where there is a baseline.
 fn above(case: &Case<'_>) -> Option<Value> {
-    (!case.base.is_empty()).then(|| Value::name("above the baseline"))
+    (!case.base.is_empty()).then(|| Value::from(facts::ABOVE.fact()))
 }
 
 /// Why the most expensive mapping is touched, as far as that is known.

@@ -210,7 +210,7 @@ fn sorts<'s, 'a>(held: &'s Held<'a>) -> Vec<(&'a str, Sort<'s, 'a>)> {
 
 /// Who asked for operations, as their records name them, else as the switches show who woke the VM
 /// thread for the longest one; who did most often first. `of`: operations of one name.
-fn asked_by(case: &Case<'_>, jvm: ProcessId, of: &[&One<'_>]) -> Vec<String> {
+fn asked_by(case: &Case<'_>, jvm: ProcessId, of: &[&One<'_>]) -> Vec<Fact> {
     let intervals = Intervals::of(of.iter().map(|one| (one.span.t0_ns(), one.span.t1_ns())));
     let mut callers: BTreeMap<String, usize> = BTreeMap::new();
     let name = of.first().map_or("", |one| one.name);
@@ -228,11 +228,11 @@ fn asked_by(case: &Case<'_>, jvm: ProcessId, of: &[&One<'_>]) -> Vec<String> {
     }
     let mut callers: Vec<_> = callers.into_iter().collect();
     callers.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-    let words = |(who, _): (String, usize)| match who.as_str() {
-        ATTACH => format!("{ATTACH} (a tool: jcmd, jmap, jstack)"),
-        _ => who,
+    let asked = |(who, _): (String, usize)| match who.as_str() {
+        ATTACH => facts::ASKED_BY_TOOL.is(Value::name(who)),
+        _ => facts::ASKED_BY.is(Value::name(who)),
     };
-    callers.into_iter().take(NAMED).map(words).collect()
+    callers.into_iter().take(NAMED).map(asked).collect()
 }
 
 fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> Finding {
@@ -255,7 +255,7 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
     let title = title.with("longest", several.then(|| Value::ms(main.longest_ms)));
     let others = in_all - main.ms;
     let title = title.with("others", (others >= 1.0).then(|| Value::ms(others)));
-    let who = asked.first().map(Value::name);
+    let who = asked.first().cloned().map(Value::from);
     finding.title = title.with("asked-by", who.clone()).into();
     let by = Some(of.by).filter(|by| who.is_none() && !by.is_empty());
     let culprit = culprits::OPERATION.is(Value::name(*name)).with("asked-by", who);
@@ -267,7 +267,7 @@ fn found(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, held: &Held<'_>) -> F
         let fact = fact.with("operations", Value::counted(sort.all.len() as f64));
         let fact = fact.with("longest", Value::ms(sort.longest_ms));
         let collecting = (sort.collecting_ms >= 1.0).then(|| Value::ms(sort.collecting_ms));
-        let asked = (!asked.is_empty()).then(|| Value::name(asked.join(", ")));
+        let asked = (!asked.is_empty()).then(|| Value::list(asked));
         let fact = fact.with("collections", collecting).with("asked-by", asked);
         finding.evidence.push(summed(&*source, fact));
     }

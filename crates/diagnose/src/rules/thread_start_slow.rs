@@ -52,15 +52,16 @@ impl Part {
     const ALL: [Self; 6] =
         [Self::MapLock, Self::RunQueue, Self::ThreadsLock, Self::Clone, Self::Call, Self::ToJava];
 
-    fn words(self) -> &'static str {
-        match self {
-            Self::MapLock => "waits for the lock of the address space",
-            Self::RunQueue => "the new thread waiting for a CPU",
-            Self::Clone => "the kernel's clone()",
-            Self::ThreadsLock => "waits for the JVM's lock of its list of threads",
-            Self::Call => "the rest of Thread.start on the caller's side",
-            Self::ToJava => "the new thread on its way to Java",
-        }
+    fn named(self) -> Value {
+        let metric = match self {
+            Self::MapLock => &facts::MAP_LOCK,
+            Self::RunQueue => &facts::RUN_QUEUE,
+            Self::Clone => &facts::CLONE,
+            Self::ThreadsLock => &facts::THREADS_LOCK,
+            Self::Call => &facts::CALL,
+            Self::ToJava => &facts::TO_JAVA,
+        };
+        Value::from(metric.fact())
     }
 
     fn remedies(self) -> Vec<Remedy> {
@@ -154,7 +155,7 @@ impl Rule for ThreadStartSlow {
         let title = title.with("starts", Value::count(waits.slow.len()));
         let title = title.with("longest", Value::ms(waits.longest_ms()));
         let title = title.with("share", Value::share(parts[0].1 / waits.total_ms()));
-        finding.title = title.with("part", Value::name(most.words())).into();
+        finding.title = title.with("part", most.named()).into();
         let from = |span: &Span<'_>| {
             let hands_on = |name: &str| HAND_ON.iter().any(|package| name.starts_with(package));
             // Where no code but the JDK's is on the stack, what hands the start on is named.
@@ -173,7 +174,7 @@ impl Rule for ThreadStartSlow {
         finding.culprit = culprits::METHOD.is(Value::name(&sites[0].0)).into();
         finding.meaning = meanings::THREAD_STARTS.fact().into();
         let listed = (parts.iter().filter(|(_, ms)| *ms > 0.0))
-            .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", Value::name(part.words())));
+            .map(|(part, ms)| facts::START_PART.is(Value::ms(*ms)).with("part", part.named()));
         let fact = facts::SLOW_STARTS.is(Value::count(waits.slow.len())).with("least", Value::ms(SLOW_MS));
         let fact =
             fact.with("starts", Value::count(all.slow.len())).with("total", Value::ms(waits.total_ms()));
@@ -358,8 +359,8 @@ mod tests {
     }
 
     /// The part that slow starts spent most of their time on.
-    fn most(finding: &Finding) -> Option<&str> {
-        finding.fact(&facts::SLOW_STARTS).detail("parts")?.parts()[0].name("part")
+    fn most(finding: &Finding) -> Option<&Value> {
+        finding.fact(&facts::SLOW_STARTS).detail("parts")?.parts()[0].detail("part")
     }
 
     #[test]
@@ -367,9 +368,9 @@ mod tests {
         let queued = found(&starts(100.0, 1.0, 0.5, 98.0).sealed());
         let slow = queued.fact(&facts::SLOW_STARTS);
         assert_eq!((slow.number("value"), slow.number("total")), (Some(20.0), Some(2_000.0)));
-        assert_eq!(most(&queued), Some(Part::RunQueue.words()));
+        assert_eq!(most(&queued), Some(&Part::RunQueue.named()));
         let cloned = found(&starts(100.0, 99.0, 98.0, 0.1).sealed());
-        assert_eq!(most(&cloned), Some(Part::Clone.words()));
+        assert_eq!(most(&cloned), Some(&Part::Clone.named()));
     }
 
     #[test]
@@ -393,7 +394,7 @@ mod tests {
             built.span(kind::MEMORY_MAP_LOCK, "write", f64::from(i) * 0.5 + 0.005, 90.0, &[], &[]);
         }
         let locked = found(&built.sealed());
-        assert_eq!(most(&locked), Some(Part::MapLock.words()));
+        assert_eq!(most(&locked), Some(&Part::MapLock.named()));
     }
 
     /// The caller waits for the JVM's lock; of the second half of the waits no stack is known.

@@ -7,7 +7,7 @@ use fathom_recording::vocabulary::kind;
 use super::cpu_case::{Cpu, Seen, unseen};
 use super::gc_case::summed;
 use crate::confidence::Ground;
-use crate::facts::{Value, checks, cpu as facts, culprits, meanings, reasons, remedies, titles};
+use crate::facts::{Value, checks, cpu as facts, culprits, meanings, reasons, remedies, ruled_out, titles};
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
 /// What is done only where a session is made: certificates are sent, checked and proven, keys
@@ -79,7 +79,7 @@ impl Rule for TlsNotResumed {
 
     fn judge(&self, case: &Case<'_>, jvm: ProcessId) -> Judgement {
         let Some(cpu) = Cpu::of(case, jvm, |frames| part(frames)) else { return unseen(self, case) };
-        let cost_ms = match cpu.worth("TLS handshakes in full", in_full(&cpu)) {
+        let cost_ms = match cpu.worth(ruled_out::FULL_HANDSHAKES.fact(), in_full(&cpu)) {
             Ok(cost_ms) => cost_ms,
             Err(ruled_out) => return ruled_out,
         };

@@ -13,7 +13,7 @@ pub(crate) fn is_of_jdk(name: &str) -> bool {
 }
 
 /// The place of a wait that was recorded without a stack.
-pub(crate) const NO_PLACE: &str = "a place that was not recorded";
+pub(crate) const NO_PLACE: &str = "";
 
 /// The innermost Java method of a stack, beyond those that `skip` picks.
 pub(crate) fn java_method(

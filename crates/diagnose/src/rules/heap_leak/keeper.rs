@@ -10,7 +10,7 @@ use fathom_recording::{ProcessId, Recording, Span};
 
 use crate::collections::LivePoint;
 use crate::facts::{Value, live_set, pauses};
-use crate::{Evidence, Fact, quantity};
+use crate::{Evidence, Fact};
 
 /// What a holder must keep, or have grown by, as a share of the growth that it is to explain.
 const MOST: f64 = 0.5;
@@ -115,25 +115,20 @@ impl<'a> Dump<'a> {
 
 impl<'a> Keeper<'a> {
     /// "Sessions.OPEN (static)".
-    pub(super) fn name(&self) -> String {
+    pub(super) fn name(&self) -> Value {
         match self.span.label(label::SUSPICION) {
-            Some("finalizers") => "the queue of objects with finalize()".to_owned(),
-            _ => self.span.label(label::HELD_BY).unwrap_or(self.span.name()).to_owned(),
+            Some("finalizers") => Value::from(pauses::FINALIZER_QUEUE.fact()),
+            _ => Value::name(self.span.label(label::HELD_BY).unwrap_or(self.span.name())),
         }
     }
 
     /// Its class, and what accumulates in it: "java.util.HashMap with 60,000 entries of Session".
-    pub(super) fn contents(&self) -> String {
-        let objects = self.span.figure(figure::OBJECTS).unwrap_or(1.0);
-        let mut text = match objects > 1.0 {
-            true => format!("{} of {}", quantity::count(objects), self.span.name()),
-            false => self.span.name().to_owned(),
-        };
-        if let (Some(class), Some(count)) = (self.entry_class(), self.span.figure(figure::ENTRIES)) {
-            let entries = quantity::plural(count as usize, "entry", "entries");
-            text += &format!(" with {entries} of {class}");
-        }
-        text
+    pub(super) fn contents(&self) -> Fact {
+        let objects = self.span.figure(figure::OBJECTS).filter(|objects| *objects > 1.0);
+        let contents = pauses::CONTENTS.is(Value::name(self.span.name()));
+        let contents = contents.with("objects", objects.map(Value::counted));
+        let contents = contents.with("entries", self.span.figure(figure::ENTRIES).map(Value::counted));
+        contents.with("entry-class", self.entry_class().map(Value::name))
     }
 
     /// The class of what accumulates.
@@ -157,8 +152,7 @@ impl<'a> Keeper<'a> {
         let inside = self.span.label(label::ACCUMULATES_IN);
         let kept = pauses::RETAINED.is(Value::bytes(retained(&self.span)));
         let kept = kept.with("heap", Value::bytes(dump.bytes())).with("share", Value::share(self.share));
-        let kept =
-            kept.with("owner", Value::name(self.name())).with("contents", Value::name(self.contents()));
+        let kept = kept.with("owner", self.name()).with("contents", Value::from(self.contents()));
         let mut evidence = vec![of(kept.with("inside", inside.map(Value::name)))];
         let way: Vec<&str> = self.dominators().collect();
         if way.len() > 1 {

@@ -48,16 +48,18 @@ pub(super) fn evidence(
 
 /// Tiers and on-stack replacements; where the source has neither, the compilers.
 fn tiers(jit: &JitCase<'_, '_>, tasks: &[Task<'_>]) -> Evidence {
-    let mut by: BTreeMap<String, usize> = BTreeMap::new();
+    let mut by: BTreeMap<(Option<u8>, Option<&str>), usize> = BTreeMap::new();
     for task in tasks {
-        let word = match task.tier.filter(|_| jit.tiers_known) {
-            Some(tier) => format!("at tier {tier}"),
-            None if jit.tiers_known => "at a tier that is not recorded".to_owned(),
-            None => format!("by {}", compiler_of(&task.span).to_uppercase()),
-        };
-        *by.entry(word).or_default() += 1;
+        let compiler = (!jit.tiers_known).then(|| compiler_of(&task.span));
+        *by.entry((task.tier.filter(|_| jit.tiers_known), compiler)).or_default() += 1;
     }
-    let part = |(of, n): (String, usize)| compile::PART.is(Value::count(n)).with("of", Value::name(of));
+    let part = |((tier, compiler), n): ((Option<u8>, Option<&str>), usize)| match (tier, compiler) {
+        (Some(tier), _) => compile::PART.is(Value::count(n)).with("tier", Value::count(tier.into())),
+        (None, Some(of)) => {
+            compile::PART.is(Value::count(n)).with("compiler", Value::name(of.to_uppercase()))
+        }
+        (None, None) => compile::PART_UNKNOWN.is(Value::count(n)),
+    };
     let parts = Value::list(by.into_iter().map(part));
     let fact = match jit.tiers_known {
         true => compile::TIERS.is(Value::count(tasks.iter().filter(|t| t.osr).count())),
@@ -75,7 +77,7 @@ fn queue(jit: &JitCase<'_, '_>, tasks: &[Task<'_>], base: &[Window]) -> Option<E
     let usual = |top: bool| waits(jit.asked_in(base).filter(move |t| t.is_top_tier() == top));
     let words = [("C2", true), ("C1", false)].into_iter().filter_map(|(name, top)| {
         let d = of(top)?;
-        let usual = usual(top).map_or(Value::name("none"), |d| Value::ms(d.p95));
+        let usual = usual(top).map(|d| Value::ms(d.p95));
         let fact = compile::QUEUE_OF.is(Value::ms(d.p95)).over(usual).with("compiler", Value::name(name));
         Some(fact.with("p50", Value::ms(d.p50)).with("max", Value::ms(d.max)))
     });

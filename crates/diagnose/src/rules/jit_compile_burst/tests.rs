@@ -168,8 +168,8 @@ fn a_burst_that_begins_with_the_dip_is_consistent_with_it_and_names_the_new_meth
     finding.culprit.states(&culprits::PACKAGE, &[("package", "app.shift"), ("value", "120")]);
     assert!(finding.share.unwrap() > 0.5 && finding.cost_ms < 5_000.0, "{finding:?}");
     let tiers = finding.fact(&compile::TIERS).detail("parts").unwrap().parts();
-    let tiers: Vec<_> = tiers.iter().map(|part| (part.number("value"), part.name("of"))).collect();
-    assert_eq!(tiers, [(Some(80.0), Some("at tier 3")), (Some(40.0), Some("at tier 4"))]);
+    let tiers: Vec<_> = tiers.iter().map(|part| (part.number("value"), part.number("tier"))).collect();
+    assert_eq!(tiers, [(Some(80.0), Some(3.0)), (Some(40.0), Some(4.0))]);
     let onset = finding.fact(&compile::ONSET);
     assert!((onset.number("value").unwrap() - 200.0).abs() < 1e-6, "{onset:?}");
     assert_eq!(onset.name("side"), Some("after"));

@@ -10,11 +10,15 @@ use crate::rules::lock_contended_juc::LockContendedJuc;
 use crate::rules::lock_contended_monitor::LockContendedMonitor;
 use crate::{Confidence, Finding, Judgement};
 
-/// The threads of a deadlock, each with the lock that it waits for.
-fn deadlock(finding: &Finding) -> Vec<(&str, &str)> {
+/// The threads of a deadlock, each with the lock that it waits for, and where.
+fn deadlock(finding: &Finding) -> Vec<(&str, &str, Option<&str>)> {
     let cycle = finding.facts(&facts::DEADLOCK).filter_map(|cycle| cycle.detail("waits"));
     let waits = cycle.flat_map(|waits| waits.parts());
-    waits.map(|wait| (wait.name("thread").unwrap(), wait.name("lock").unwrap())).collect()
+    let named = waits.filter_map(|wait| {
+        let lock = wait.find(&facts::TAKEN_IN)?;
+        Some((wait.name("thread")?, lock.name("value")?, lock.name("place")))
+    });
+    named.collect()
 }
 
 /// Two threads that wait for a monitor most of the time, held by "owner".
@@ -116,8 +120,8 @@ fn threads_that_wait_for_each_other_at_the_end_are_a_deadlock_and_those_in_a_row
         built.still_waits_for("by the way", "shop.Cart", "one", 20.0, 40_000.0);
         built.on_thread(kind::SCHED_WATCHED, "three", "", 0.0, 60_000.0);
         let finding = found(built);
-        let cycle: &[_] = if is_cycle { &[("one", "shop.Stock"), ("two", "shop.Cart")] } else { &[] };
-        assert_eq!(deadlock(&finding), cycle);
+        let cycle = [("one", "shop.Stock", None), ("two", "shop.Cart", None)];
+        assert_eq!(deadlock(&finding), if is_cycle { &cycle[..] } else { &[] });
         assert_eq!(finding.confidence == Confidence::Proven, is_cycle);
     }
 }
@@ -132,8 +136,8 @@ fn waits_that_began_before_the_recording_stand_where_their_threads_sleep() {
         built.still_waits_for(thread, class, owner, 0.0, 60_000.0);
     }
     let finding = found(built);
-    let [one, two] = ["shop.Stock in shop.Orders.book", "shop.Cart in shop.Orders.book"];
-    assert_eq!(deadlock(&finding), [("one", one), ("two", two)]);
+    let place = Some("shop.Orders.book");
+    assert_eq!(deadlock(&finding), [("one", "shop.Stock", place), ("two", "shop.Cart", place)]);
     let class = finding.culprit.fact().name("value").unwrap();
     assert!(["shop.Stock", "shop.Cart"].contains(&class), "{}", finding.culprit);
 }

@@ -83,7 +83,8 @@ fn thread_dumps_that_add_up_are_found_with_their_number() {
         &titles::SAFEPOINT_OPERATION,
         &[("operations", "40"), ("noun", "thread dumps"), ("value", "4.80 s"), ("longest", "120 ms")],
     );
-    assert!(first.culprit.fact().name("asked-by").unwrap().starts_with(ATTACH), "{}", first.culprit);
+    let asked = first.culprit.fact().find(&facts::ASKED_BY_TOOL).unwrap();
+    assert_eq!(asked.name("value"), Some(ATTACH), "{}", first.culprit);
 }
 
 #[test]
