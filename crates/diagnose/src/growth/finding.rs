@@ -141,7 +141,7 @@ impl<'a> Growth<'a> {
             None if connecting => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
             None => finding.remedies.push(words::remedy(key)),
         }
-        if pins(case, key, part) {
+        if stays_on_carrier(case, key, part) {
             let process = case.recording.processes.get(jvm.index());
             let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
             also.push(facts::CARRIERS.fact());
@@ -239,9 +239,10 @@ impl Grown<'_> {
     }
 }
 
-/// Whether most of a wait is one in which a carrier stands with its virtual thread, so that no
-/// other one gets on.
-fn pins(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
+/// Whether most of a wait is one of a virtual thread on its carrier, so that no other one gets on.
+/// That is more than being pinned (the rule carriers-pinned, by the method that parks it there): a
+/// call of the kernel and native code keep the carrier as well.
+fn stays_on_carrier(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
     if key.category.is_running() || matches!(key.category, Category::RunQueue | Category::Idle) {
         return false;
     }
