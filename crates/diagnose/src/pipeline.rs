@@ -11,7 +11,7 @@ use fathom_recording::{ProcessId, Recording, SourceId};
 
 use crate::Rule;
 use crate::burden;
-use crate::facts::{Metric, Value, headlines, reasons, windows as words};
+use crate::facts::{Metric, Value, doubts, headlines, reasons, windows as words};
 use crate::growth::{self, Growth, demand, held};
 use crate::intervals::Intervals;
 use crate::known::Known;
@@ -22,8 +22,8 @@ use crate::timeline::Timeline;
 use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
-    Case, Confidence, Diagnosis, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Status, Window,
-    Windows, account, gc_ruled_out, headline, ledger, limits, marks, merge, metrics, seen, status,
+    Case, Confidence, Diagnosis, Fact, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Status,
+    Window, Windows, account, gc_ruled_out, headline, ledger, limits, marks, merge, metrics, seen, status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -226,7 +226,12 @@ fn is_vague(findings: &[Finding]) -> bool {
 }
 
 /// Metrics that `fathom gc` judges bad and that no finding explains.
-fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], zero_ns: i64) -> Vec<String> {
+fn judged_bad(
+    recording: &Recording,
+    jvms: &[ProcessId],
+    findings: &[Finding],
+    zero_ns: i64,
+) -> Vec<Statement> {
     let of_jvm = |jvm: &ProcessId| {
         let name = recording.processes.get(jvm.index()).map_or("", |p| p.name.as_str());
         let is_explained = |id: &str| {
@@ -239,10 +244,9 @@ fn judged_bad(recording: &Recording, jvms: &[ProcessId], findings: &[Finding], z
         };
         let bad =
             metrics::gc::bad(recording, *jvm, zero_ns).into_iter().filter(|metric| !is_explained(metric.id));
-        let words: Vec<String> = bad
-            .map(|metric| format!("{} {} ({})", metric.name, metric.shown(), metric.why.sentence()))
-            .collect();
-        (!words.is_empty()).then(|| format!("{name}: bad by fathom gc, and no finding: {}", words.join("; ")))
+        let metrics: Vec<Fact> = bad.map(|metric| metric.stated()).collect();
+        let bad = doubts::BAD.fact().with("process", Value::name(name));
+        (!metrics.is_empty()).then(|| bad.with("metrics", Value::list(metrics)).into())
     };
     jvms.iter().filter_map(of_jvm).collect()
 }

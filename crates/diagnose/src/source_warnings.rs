@@ -3,37 +3,29 @@
 
 use fathom_recording::{Recording, Source};
 
-use crate::quantity::count;
+use crate::Statement;
+use crate::facts::{Value, doubts};
 use crate::sight::losses;
 
-/// Of one source, without its name.
-pub(crate) fn of_source(source: &Source) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    let failed = source.checks.iter().filter(|check| !check.holds);
-    warnings.extend(failed.map(|check| format!("self-check failed: {}: {}", check.claim, check.detail)));
+/// Of one source.
+pub(crate) fn of_source(source: &Source) -> Vec<Statement> {
+    let failed = source.checks.iter().filter(|check| !check.holds).map(|check| {
+        doubts::CHECK_FAILED.is(Value::name(&check.claim)).with("detail", Value::name(&check.detail))
+    });
     // Some lines of the application among those of the JVM are usual; many are another log, or
     // another format.
-    if source.skipped.saturating_mul(10) >= source.lines.max(1) && source.skipped > 0 {
-        let [skipped, lines] = [source.skipped, source.lines].map(|n| count(n as f64));
-        warnings
-            .push(format!("{skipped} of {lines} lines were not understood; fathom info shows some of them"));
-    }
-    if source.lost > 0 {
-        warnings.push(format!("{}: its values are too low", losses(source).sentence()));
-    }
-    if source.cut {
-        warnings.push(
-            "its last line has no end, or its last record is truncated: what came last may be missing".into(),
-        );
-    }
-    warnings
+    let many = source.skipped.saturating_mul(10) >= source.lines.max(1) && source.skipped > 0;
+    let not_understood = many.then(|| {
+        let skipped = doubts::NOT_UNDERSTOOD.is(Value::counted(source.skipped as f64));
+        skipped.with("lines", Value::counted(source.lines as f64))
+    });
+    let lost = (source.lost > 0).then(|| doubts::TOO_LOW.fact().with("lost", Value::from(losses(source))));
+    let cut = source.cut.then(|| doubts::INPUT_CUT.fact());
+    let all = failed.chain(not_understood).chain(lost).chain(cut);
+    all.map(|fact| fact.with("source", Value::name(&source.name)).into()).collect()
 }
 
-/// Of all sources of a recording, each with its name.
-pub(crate) fn of_sources(recording: &Recording) -> Vec<String> {
-    let named = |source: &Source| {
-        let name = source.name.clone();
-        of_source(source).into_iter().map(move |warning| format!("{name}: {warning}"))
-    };
-    recording.sources.iter().flat_map(named).collect()
+/// Of all sources of a recording.
+pub(crate) fn of_sources(recording: &Recording) -> Vec<Statement> {
+    recording.sources.iter().flat_map(of_source).collect()
 }

@@ -1,4 +1,4 @@
-//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/7`,
+//! What a diagnosis says: the types behind `--json` (schema `fathom.diagnosis/8`,
 //! docs/diagnosis-json.md).
 //!
 //! `render` shows these and computes nothing of its own.
@@ -12,7 +12,7 @@ use crate::waits::Category;
 use crate::{Charge, Evidence, Remedy, Sight, Statement, Window};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.diagnosis/7";
+pub const SCHEMA: &str = "fathom.diagnosis/8";
 
 /// A verdict with all that stands behind it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,7 +58,7 @@ pub struct Diagnosis {
     /// What could not be seen, and what to switch on to see it.
     pub blind_spots: Vec<BlindSpot>,
     /// Self-checks of the inputs that failed, alignments that are only offered, and other warnings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Statement>,
 }
 
 /// What a diagnosis comes to.

@@ -130,7 +130,7 @@ fn full() -> Diagnosis {
             rules: vec![],
             remedy: Statement::default(),
         }],
-        warnings: vec![String::new()],
+        warnings: vec![Statement::default()],
     }
 }
 

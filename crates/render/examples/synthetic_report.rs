@@ -495,6 +495,6 @@ fn diagnosis() -> Diagnosis {
             rules: vec!["gc-starved-of-cpu".into()],
             remedy: said("record with fathom record").into(),
         }],
-        warnings: vec!["made up".into()],
+        warnings: vec![said("made up").into()],
     }
 }

@@ -206,7 +206,8 @@ pub fn burst() -> Diagnosis {
             remedy: said("record with fathom record, or add a log of vmstat").into(),
         }],
         warnings: vec![
-            "client0.csv was placed by correlation, ±0.5 s; give --align client0.csv=+36s if you know".into(),
+            said("client0.csv was placed by correlation, ±0.5 s; give --align client0.csv=+36s if you know")
+                .into(),
         ],
     }
 }
@@ -307,7 +308,7 @@ pub fn hostile() -> Diagnosis {
     diagnosis.marks = vec![mark(EVIL, Some(400.0))];
     diagnosis.loss.unit = EVIL.into();
     diagnosis.loss.measured_on = EVIL.repeat(40);
-    diagnosis.warnings = vec![EVIL.into()];
+    diagnosis.warnings = vec![said(EVIL).into()];
     diagnosis.account.iter_mut().for_each(|charge| charge.to = said(EVIL).into());
     for input in &mut diagnosis.inputs {
         input.name = EVIL.into();

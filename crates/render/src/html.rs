@@ -295,7 +295,7 @@ mod tests {
         assert!(!parts.lanes.is_empty() && !parts.samples.is_empty());
         assert_eq!(
             serde_json::from_slice::<serde_json::Value>(&parts.diagnosis).unwrap()["schema"],
-            "fathom.diagnosis/7"
+            "fathom.diagnosis/8"
         );
     }
 

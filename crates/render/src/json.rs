@@ -139,6 +139,6 @@ mod tests {
         assert!(text.chars().all(|c| c == '\n' || !is_active(c)));
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read["headline"]["text"], HOSTILE);
-        assert_eq!(read["schema"], "fathom.diagnosis/7");
+        assert_eq!(read["schema"], "fathom.diagnosis/8");
     }
 }

@@ -4,7 +4,7 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use fathom_diagnose::metrics::{Distribution, Grade, Group, Metric};
-use fathom_diagnose::quantity;
+use fathom_diagnose::{Statement, quantity};
 
 use crate::printable;
 use crate::text::{left, right, width, wrap};
@@ -34,7 +34,7 @@ impl Sheet {
     }
 
     /// What makes the values that follow doubtful.
-    pub(crate) fn warnings(&mut self, warnings: &[String]) {
+    pub(crate) fn warnings(&mut self, warnings: &[Statement]) {
         for warning in warnings {
             for (i, line) in wrap(&printable(warning), self.width - 3).iter().enumerate() {
                 self.push_str(if i == 0 { " ! " } else { "   " });

@@ -57,7 +57,7 @@ function Verdict({ page }: PanelProps) {
       {diagnosis.warnings.length > 0 && (
         <ul class="warnings" aria-label="Warnings">
           {diagnosis.warnings.map((w) => (
-            <li key={w}>{w}</li>
+            <li key={w.text}>{w.text}</li>
           ))}
         </ul>
       )}

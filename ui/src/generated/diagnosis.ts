@@ -168,7 +168,7 @@ export type Diagnosis = {
   /** What could not be seen, and what to switch on to see it. */
   blind_spots: Array<BlindSpot>;
   /** Self-checks of the inputs that failed, alignments that are only offered, and other warnings. */
-  warnings: Array<string>;
+  warnings: Array<Statement>;
 };
 
 /** A fact and where it was recorded. */

@@ -33,7 +33,7 @@ pub struct Args {
     /// Run without the takeover: the service stays fast and fathom must find nothing
     #[arg(long)]
     healthy: bool,
-    /// Print the diagnosis as JSON (schema fathom.diagnosis/7)
+    /// Print the diagnosis as JSON (schema fathom.diagnosis/8)
     #[arg(long)]
     json: bool,
     /// The whole verdict, also what does not fit a screen; JSON always has all of it

@@ -27,7 +27,7 @@ pub struct Args {
     windows: WindowArgs,
     #[command(flatten)]
     marks: MarkArgs,
-    /// As JSON (schema fathom.diagnosis/7, docs/diagnosis-json.md)
+    /// As JSON (schema fathom.diagnosis/8, docs/diagnosis-json.md)
     #[arg(long)]
     json: bool,
     /// The whole verdict, also what does not fit a screen: all findings, evidence, what was ruled

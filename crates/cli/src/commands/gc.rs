@@ -20,7 +20,7 @@ why an application is slow, use `fathom diagnose`.",
     after_long_help = "Examples:
   fathom gc gc.log                      the metrics of one log (JDK 6 to 25, any collector, packed or plain)
   fathom gc logs/                       all logs of a directory; a rotated set counts as one
-  fathom gc gc.log --json | jq .pauses  the machine's form (schema fathom.gc/2), sums first, then JVM by JVM
+  fathom gc gc.log --json | jq .pauses  the machine's form (schema fathom.gc/3), sums first, then JVM by JVM
   fathom gc gc.log --window 115s..125s  only these ten seconds
   zcat gc.log.gz | fathom gc -          from standard input"
 )]
@@ -31,7 +31,7 @@ pub struct Args {
     /// 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
-    /// As JSON (schema fathom.gc/2)
+    /// As JSON (schema fathom.gc/3)
     #[arg(long)]
     json: bool,
 }

@@ -19,7 +19,7 @@ and never as zero.",
     after_long_help = "Examples:
   fathom jit hotspot_pid4711.log        -XX:+UnlockDiagnosticVMOptions -XX:+LogCompilation
   fathom jit hotspot.log /tmp/hs_c*.log after kill -9: the main file and the compiler threads' own files
-  fathom jit jit.log --json             the machine's form (schema fathom.jit/2)"
+  fathom jit jit.log --json             the machine's form (schema fathom.jit/3)"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -28,7 +28,7 @@ pub struct Args {
     /// 22:00:23..22:00:45
     #[arg(long, value_name = "WINDOW", allow_hyphen_values = true)]
     window: Option<WindowSpec>,
-    /// As JSON (schema fathom.jit/2)
+    /// As JSON (schema fathom.jit/3)
     #[arg(long)]
     json: bool,
 }

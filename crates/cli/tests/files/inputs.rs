@@ -120,7 +120,7 @@ fn pauses_longer_than_their_log_are_doubted_by_gc_as_by_diagnose() {
         let shown: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
         let warnings = shown["warnings"].as_array().unwrap();
         let is_doubt =
-            |w: &serde_json::Value| w.as_str().unwrap().contains("pauses lie within the log's span");
+            |w: &serde_json::Value| w["text"].as_str().unwrap().contains("pauses lie within the log's span");
         assert!(warnings.iter().any(is_doubt), "{command}: {warnings:?}");
     }
     let output = Command::new(env!("CARGO_BIN_EXE_fathom")).arg("gc").arg(&log).output().unwrap();

@@ -61,7 +61,7 @@ fn who_knows_the_address_gets_the_page_and_its_data_and_nobody_else_does() {
     assert_eq!(own("state").1, b"{\"version\":1,\"live\":false}");
     let (_, diagnosis) = own("diagnosis");
     let diagnosis: serde_json::Value = serde_json::from_slice(&diagnosis).unwrap();
-    assert_eq!(diagnosis["schema"], "fathom.diagnosis/7");
+    assert_eq!(diagnosis["schema"], "fathom.diagnosis/8");
     for part in ["lanes", "samples", "samples/0..1000000000"] {
         let (status, body) = own(part);
         assert!(status == 200 && !body.is_empty(), "{part}");

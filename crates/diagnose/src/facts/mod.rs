@@ -16,6 +16,7 @@ pub(crate) mod checks;
 pub(crate) mod compile;
 pub(crate) mod cpu;
 pub(crate) mod culprits;
+pub(crate) mod doubts;
 pub(crate) mod faults;
 pub(crate) mod growth;
 pub(crate) mod headlines;
@@ -210,6 +211,7 @@ pub fn catalogue() -> Vec<Subject> {
         ("What could be looked at", scope::ALL),
         ("What would show it", switch_on::ALL),
         ("Why metrics are judged as they are", judged::ALL),
+        ("What makes values doubtful", doubts::ALL),
     ];
     all.extend(remedies::catalogue());
     all

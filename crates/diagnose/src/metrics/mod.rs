@@ -15,7 +15,7 @@ pub use distribution::Distribution;
 
 use serde::Serialize;
 
-use crate::facts::judged as words;
+use crate::facts::{Value, doubts, judged as words};
 use crate::{Fact, quantity};
 
 /// Whether a metric is fine in this run.
@@ -68,6 +68,12 @@ impl Metric {
             "count" => quantity::count(value),
             unit => format!("{value:.1} {unit}"),
         }
+    }
+
+    /// It, its value, and why it is judged as it is.
+    pub(crate) fn stated(&self) -> Fact {
+        let stated = doubts::BAD_METRIC.is(Value::name(self.shown())).with("id", Value::name(self.id));
+        stated.with("metric", Value::name(self.name)).with("why", Value::from(self.why.clone()))
     }
 
     /// A metric that is not judged yet.

@@ -2,9 +2,10 @@
 
 use fathom_recording::{ProcessId, Recording, SourceId};
 
-use crate::Input;
+use crate::facts::{Value, doubts};
 use crate::source_warnings::of_source;
 use crate::timeline::Timeline;
+use crate::{Input, Statement};
 
 /// An input as the verdict lists it.
 pub(super) fn input(recording: &Recording, source: SourceId) -> Option<Input> {
@@ -26,25 +27,20 @@ pub(super) fn input(recording: &Recording, source: SourceId) -> Option<Input> {
 }
 
 /// What the reader of the verdict must know about its inputs.
-pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<String> {
-    let mut warnings = Vec::new();
+pub(super) fn warnings(recording: &Recording, timeline: &Timeline<'_>) -> Vec<Statement> {
+    let mut warnings: Vec<Statement> = Vec::new();
     for (i, source) in recording.sources.iter().enumerate() {
-        let name = &source.name;
-        let mut warn = |text: String| warnings.push(format!("{name}: {text}"));
         if !timeline.is_placed(SourceId(i as u32)) {
-            let how = &source.placement.how;
-            warn(format!("left out, because it cannot be time-aligned with the rest: {how}"));
+            let left_out = doubts::LEFT_OUT.fact().with("source", Value::name(&source.name));
+            warnings.push(left_out.with("how", Value::name(&source.placement.how)).into());
         }
-        of_source(source).into_iter().for_each(warn);
+        warnings.extend(of_source(source));
     }
     if !timeline.series_usable {
-        warnings.push(
-            "no JVM is time-aligned with the series: the series was not used; align one of them with --align"
-                .into(),
-        );
+        warnings.push(doubts::SERIES_NOT_USED.fact().into());
     }
     if recording.cut {
-        warnings.push("the recording is truncated: what came last is missing".into());
+        warnings.push(doubts::RECORDING_CUT.fact().into());
     }
     warnings
 }

@@ -1,4 +1,4 @@
-//! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/2`).
+//! The metrics of garbage collection and safepoints: what `fathom gc` shows (schema `fathom.gc/3`).
 //!
 //! A pause is a stop-the-world record, outermost only, as long as the log prints it. Shares of time
 //! are taken of the interval that the log covers. What is not in a log is absent, never zero.
@@ -23,10 +23,10 @@ use crate::collections::{self, Pause};
 use crate::facts::judged as words;
 use crate::limits::{LONG_MS, MATTERS_SHARE};
 use crate::timeline::Timeline;
-use crate::{Fact, Window, quantity, source_warnings};
+use crate::{Fact, Statement, Window, quantity, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.gc/2";
+pub const SCHEMA: &str = "fathom.gc/3";
 
 /// The metrics of all JVMs of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,7 +47,7 @@ pub struct GcReport {
     pub total: Totals,
     /// What makes these values doubtful: self-checks that failed, lines that were not understood,
     /// records that were lost.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Statement>,
     /// JVM by JVM.
     pub jvms: Vec<JvmGc>,
 }

@@ -69,7 +69,7 @@ fn totals_are_summed_over_jvms_and_maxima_are_not() {
         (report.total.total_pause_s - 0.09).abs() < 1e-12 && (report.total.max_pause_s - 0.07).abs() < 1e-12
     );
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(json["schema"], "fathom.gc/2");
+    assert_eq!(json["schema"], "fathom.gc/3");
     assert_eq!(json["pauses"], 2);
     assert_eq!(json["jvms"][1]["full_gcs"], 1);
 }

@@ -1,4 +1,4 @@
-//! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/2`).
+//! The metrics of the JIT compilers: what `fathom jit` shows (schema `fathom.jit/3`).
 //!
 //! A LogCompilation file has everything; `-Xlog:jit+compilation=debug` and PrintCompilation show
 //! which method was started when and at which tier, but no queues, lengths and reasons. What is not
@@ -16,10 +16,10 @@ pub use deoptimisations::{ReasonRow, RecompiledRow, is_benign};
 
 use super::{Grade, Group};
 use crate::collections::{logged_ns, of_kind};
-use crate::{Window, source_warnings};
+use crate::{Statement, Window, source_warnings};
 
 /// The schema of the JSON form. A field is only added within a version, never renamed or removed.
-pub const SCHEMA: &str = "fathom.jit/2";
+pub const SCHEMA: &str = "fathom.jit/3";
 
 /// The metrics of all JVMs of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +37,7 @@ pub struct JitReport {
     pub compiles: usize,
     /// What makes these values doubtful: self-checks that failed, lines that were not understood,
     /// records that were lost.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Statement>,
     /// JVM by JVM.
     pub jvms: Vec<JvmJit>,
 }
