@@ -7,6 +7,8 @@ import type { Range } from "./view";
 export interface LedgerGroup {
   name: string;
   process: string;
+  /** Null of the rest together. */
+  process_id: number | null;
   /** Nanoseconds by category. */
   spent: Float64Array;
   /** Threads × time that was attributed. */

@@ -214,7 +214,12 @@ describe("the ledger of a window", () => {
     edges: Float64Array.from([0, 10, 20]),
     categories: ["running: Java, C2", "idle"],
     groupings: [
-      { by: "role", groups: [{ name: "app", process: "p" }], active: 1, spent: Float64Array.from([4, 6, 1, 9]) },
+      {
+        by: "role",
+        groups: [{ name: "app", process: "p", process_id: 0 }],
+        active: 1,
+        spent: Float64Array.from([4, 6, 1, 9]),
+      },
     ],
   };
   it("adds up slices, those that it cuts in part", () => {

@@ -12,7 +12,7 @@ function ledger(threads: { name: string; category: number }[], active: number): 
       spent[(s * threads.length + g) * categories.length + category] = 1e6;
     });
   }
-  const groups = threads.map(({ name }) => ({ name, process: "" }));
+  const groups = threads.map(({ name }) => ({ name, process: "", process_id: null }));
   return {
     edges: Float64Array.from([0, 1e9, 2e9]),
     categories,
