@@ -1,19 +1,11 @@
 //! The finding of what grew most: its words, its values and how sure it is.
 
 use fathom_recording::StackId;
-use fathom_recording::vocabulary::fact;
 
-use super::answers::Answers;
 use super::callers::{Callers, mostly_in};
-use super::calls::Calls;
-use super::carriers::has_carried;
 use super::lead::Lead;
 use super::parts::Part;
-use super::reclaim::Reclaim;
-use super::{
-    Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, failing, handshakes, mechanism, on_threads,
-    sending, words,
-};
+use super::{Each, Grown, Growth, MOST, PACE, PACE_RULE, RULE, SHOWN, mechanism, on_threads, sending, words};
 use crate::attribution::Key;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, reasons, remedies};
@@ -141,59 +133,8 @@ impl<'a> Growth<'a> {
             None if connecting => finding.remedies = vec![remedies::CONNECT_ONCE.remedy()],
             None => finding.remedies.push(words::remedy(key)),
         }
-        if stays_on_carrier(case, key, part) {
-            let process = case.recording.processes.get(jvm.index());
-            let jdk = process.and_then(|process| process.fact(fact::JDK)?.parse().ok());
-            also.push(facts::CARRIERS.fact());
-            finding.remedies.insert(0, words::let_go_of_carriers(jdk).remedy());
-        }
-        if let Some(fewer) = self.fewer(lead.part) {
-            also.push(fewer.in_title());
-            finding.evidence.insert(0, fewer.evidence());
-            finding.remedies.insert(0, remedies::FIND_LOST_PERMITS.remedy());
-        }
-        if let Some(stalled) = self.stalled_in(lead.part) {
-            also.push(words::amount(&facts::STALLED, (stalled.slow, stalled.base), per.each));
-            finding.remedies.insert(0, remedies::ALLOCATE_LESS_THERE.remedy());
-        }
-        if connecting {
-            also.push(facts::CONNECTING.fact());
-        }
-        let more = |calls: &Calls<'a>| calls.asked_more(case, &self.per, &self.lengths_ms, lead.part);
-        if let Some(asked) = self.calls.iter().find_map(more) {
-            also.push(words::asked_more(&asked));
-            finding.evidence.insert(
-                1.min(finding.evidence.len()),
-                Evidence::summed("system calls, counted by the second", words::counted(&asked)),
-            );
-            finding.remedies.insert(0, remedies::ASK_ONCE.remedy());
-        }
-        if key.category == Category::Network
-            && !connecting
-            && let Some(answers) = Answers::of(case, part, (jvm, key.target))
-        {
-            also.push(answers.in_title());
-            finding.evidence.insert(1.min(finding.evidence.len()), answers.evidence());
-            finding.remedies.insert(0, answers.remedy());
-        }
-        if let Some(failing) = failing::Failing::of(case, jvm, part)
-            .filter(|_| matches!(key.category, Category::Sleep | Category::TimedWait))
-        {
-            also.push(failing.in_title());
-            finding.evidence.insert(1.min(finding.evidence.len()), failing.evidence());
-            finding.remedies.insert(0, failing.remedy());
-        }
-        if let Some(reclaim) = Reclaim::of(case, jvm, part, key.category) {
-            also.push(reclaim.in_title());
-            finding.evidence.insert(1.min(finding.evidence.len()), reclaim.evidence());
-            finding.remedies.insert(0, Reclaim::remedy());
-        }
-        let handshakes = handshakes::made_more(case, jvm).filter(|_| key.category == Category::Stopped);
-        if let Some(handshakes) = handshakes {
-            also.push(handshakes.in_title());
-            finding.evidence.push(handshakes.evidence());
-            finding.remedies.insert(0, remedies::FEWER_HANDSHAKES.remedy());
-        }
+        let extras = self.extras(case, lead, connecting);
+        also.extend(extras.into_iter().map(|extra| extra.add_to(&mut finding)));
         let share_of = |name: &str, share: f64| {
             facts::SHARE_OF.is(Value::share(share)).with("method", Value::name(name))
         };
@@ -237,24 +178,6 @@ impl Grown<'_> {
         let fact = fact.with("threads", Value::count(self.part.threads.len()));
         Evidence::summed("ledger of threads", fact).at(self.part.longest.map(|(_, _, from, _)| from))
     }
-}
-
-/// Whether most of a wait is one of a virtual thread on its carrier, so that no other one gets on.
-/// That is more than being pinned (the rule carriers-pinned, by the method that parks it there): a
-/// call of the kernel and native code keep the carrier as well.
-fn stays_on_carrier(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
-    if key.category.is_running() || matches!(key.category, Category::RunQueue | Category::Idle) {
-        return false;
-    }
-    // A virtual thread that has left its carrier is a thread of its own here, without an id at the
-    // kernel.
-    let on_carriers = part.threads.iter().all(|id| case.recording.threads[id.index()].tid.is_some());
-    let (mut all, mut carried) = (0.0, 0.0);
-    for (stack, ms) in &part.by_stack {
-        all += ms[0] + ms[1];
-        carried += if has_carried(case, *stack) { ms[0] + ms[1] } else { 0.0 };
-    }
-    on_carriers && carried > 0.5 * all
 }
 
 /// Whether most of a wait for the network is one for a connection to be made.

@@ -31,6 +31,7 @@ mod credit;
 pub(crate) mod demand;
 mod each;
 mod ended;
+mod extras;
 mod failing;
 mod fewer;
 mod finding;

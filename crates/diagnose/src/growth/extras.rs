@@ -1,0 +1,130 @@
+//! What else is known of the part that grew most: each adds to the title of its finding, and may
+//! bring a row of evidence and what to do first.
+
+use fathom_recording::vocabulary::fact;
+
+use super::answers::Answers;
+use super::calls::Calls;
+use super::carriers::has_carried;
+use super::lead::Lead;
+use super::parts::Part;
+use super::reclaim::Reclaim;
+use super::{Grown, Growth, failing, handshakes, words};
+use crate::attribution::Key;
+use crate::facts::{growth as facts, remedies};
+use crate::waits::Category;
+use crate::{Case, Evidence, Fact, Finding, Remedy};
+
+/// Where a row stands in the evidence.
+enum At {
+    First,
+    /// Behind the row of the part itself.
+    Second,
+    Last,
+}
+
+/// One thing more.
+pub(super) struct Extra {
+    title: Fact,
+    evidence: Option<(At, Evidence)>,
+    /// What to do before all else.
+    remedy: Option<Remedy>,
+}
+
+impl Extra {
+    /// Adds what it brings; what is returned stands in the title.
+    pub(super) fn add_to(self, finding: &mut Finding) -> Fact {
+        let rows = &mut finding.evidence;
+        match self.evidence {
+            Some((At::First, row)) => rows.insert(0, row),
+            Some((At::Second, row)) => rows.insert(1.min(rows.len()), row),
+            Some((At::Last, row)) => rows.push(row),
+            None => {}
+        }
+        self.remedy.into_iter().for_each(|remedy| finding.remedies.insert(0, remedy));
+        self.title
+    }
+}
+
+impl<'a> Growth<'a> {
+    /// All that is known. `connecting`: the part is a wait for a connection to be made.
+    pub(super) fn extras(&self, case: &Case<'_>, lead: &Lead<'_, '_>, connecting: bool) -> Vec<Extra> {
+        let (per, jvm) = (&self.per, self.jvm);
+        let Grown { key, part, .. } = lead.part;
+        let jdk = || {
+            let process = case.recording.processes.get(jvm.index());
+            process.and_then(|process| process.fact(fact::JDK)?.parse().ok())
+        };
+        let on_carriers = stays_on_carrier(case, key, part).then(|| Extra {
+            title: facts::CARRIERS.fact(),
+            evidence: None,
+            remedy: Some(words::let_go_of_carriers(jdk()).remedy()),
+        });
+        let fewer = self.fewer(lead.part).map(|fewer| Extra {
+            title: fewer.in_title(),
+            evidence: Some((At::First, fewer.evidence())),
+            remedy: Some(remedies::FIND_LOST_PERMITS.remedy()),
+        });
+        let stalled = self.stalled_in(lead.part).map(|stalled| Extra {
+            title: words::amount(&facts::STALLED, (stalled.slow, stalled.base), per.each),
+            evidence: None,
+            remedy: Some(remedies::ALLOCATE_LESS_THERE.remedy()),
+        });
+        let connects =
+            connecting.then(|| Extra { title: facts::CONNECTING.fact(), evidence: None, remedy: None });
+        let more = |calls: &Calls<'a>| calls.asked_more(case, per, &self.lengths_ms, lead.part);
+        let asked = self.calls.iter().find_map(more).map(|asked| {
+            let row = Evidence::summed("system calls, counted by the second", words::counted(&asked));
+            let remedy = Some(remedies::ASK_ONCE.remedy());
+            Extra { title: words::asked_more(&asked), evidence: Some((At::Second, row)), remedy }
+        });
+        let is_answered = key.category == Category::Network && !connecting;
+        let answers = is_answered.then(|| Answers::of(case, part, (jvm, key.target))).flatten();
+        let answers = answers.map(|answers| Extra {
+            title: answers.in_title(),
+            evidence: Some((At::Second, answers.evidence())),
+            remedy: Some(answers.remedy()),
+        });
+        let may_fail = matches!(key.category, Category::Sleep | Category::TimedWait);
+        let failing = may_fail.then(|| failing::Failing::of(case, jvm, part)).flatten();
+        let failing = failing.map(|failing| Extra {
+            title: failing.in_title(),
+            evidence: Some((At::Second, failing.evidence())),
+            remedy: Some(failing.remedy()),
+        });
+        let reclaim = Reclaim::of(case, jvm, part, key.category).map(|reclaim| Extra {
+            title: reclaim.in_title(),
+            evidence: Some((At::Second, reclaim.evidence())),
+            remedy: Some(Reclaim::remedy()),
+        });
+        let is_stopped = key.category == Category::Stopped;
+        let handshakes = is_stopped.then(|| handshakes::made_more(case, jvm)).flatten();
+        let handshakes = handshakes.map(|handshakes| Extra {
+            title: handshakes.in_title(),
+            evidence: Some((At::Last, handshakes.evidence())),
+            remedy: Some(remedies::FEWER_HANDSHAKES.remedy()),
+        });
+        [on_carriers, fewer, stalled, connects, asked, answers, failing, reclaim, handshakes]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+/// Whether most of a wait is one of a virtual thread on its carrier, so that no other one gets on.
+/// That is more than being pinned (the rule carriers-pinned, by the method that parks it there): a
+/// call of the kernel and native code keep the carrier as well.
+fn stays_on_carrier(case: &Case<'_>, key: &Key<'_>, part: &Part<'_>) -> bool {
+    if key.category.is_running() || matches!(key.category, Category::RunQueue | Category::Idle) {
+        return false;
+    }
+    // A virtual thread that has left its carrier is a thread of its own here, without an id at the
+    // kernel.
+    let on_carriers = part.threads.iter().all(|id| case.recording.threads[id.index()].tid.is_some());
+    let (mut all, mut carried) = (0.0, 0.0);
+    for (stack, ms) in &part.by_stack {
+        all += ms[0] + ms[1];
+        carried += if has_carried(case, *stack) { ms[0] + ms[1] } else { 0.0 };
+    }
+    on_carriers && carried > 0.5 * all
+}
