@@ -204,7 +204,7 @@ fn logs() -> Vec<PathBuf> {
 
 /// What the code says of each metric: group, name, unit, meaning. It must say the same for every
 /// log.
-fn described() -> BTreeMap<&'static str, [&'static str; 4]> {
+fn described() -> BTreeMap<&'static str, [String; 4]> {
     let mut described = BTreeMap::new();
     for log in logs() {
         let mut recording = Recording::new();
@@ -213,8 +213,9 @@ fn described() -> BTreeMap<&'static str, [&'static str; 4]> {
         let jit = jit::report(&recording, None).jvms.into_iter().flat_map(|jvm| jvm.groups);
         for Group { name: group, metrics } in gc.chain(jit) {
             for metric in metrics {
-                let said = [group, metric.name, metric.unit, metric.meaning];
-                assert_eq!(*described.entry(metric.id).or_insert(said), said, "{}", metric.id);
+                let unit = serde_json::to_value(metric.unit).unwrap();
+                let said = [group, metric.name, unit.as_str().unwrap(), metric.meaning].map(str::to_owned);
+                assert_eq!(*described.entry(metric.id).or_insert(said.clone()), said, "{}", metric.id);
             }
         }
     }

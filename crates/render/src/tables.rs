@@ -3,6 +3,7 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use fathom_diagnose::facts::Unit;
 use fathom_diagnose::metrics::{Distribution, Grade, Group, Metric};
 use fathom_diagnose::{Statement, quantity};
 
@@ -257,13 +258,13 @@ fn word(grade: Grade) -> Option<&'static str> {
 fn value(metric: &Metric) -> String {
     let Some(value) = metric.value else { return "–".into() };
     match metric.unit {
-        "s" => quantity::seconds(value),
-        "ms" => quantity::millis(value),
-        "bytes" => quantity::bytes(value),
-        "bytes/s" => format!("{}/s", quantity::bytes(value)),
-        "share" => quantity::share(value),
-        "1/s" => format!("{value:.2}/s"),
-        "load" => format!("{value:.2}"),
+        Unit::DurationSeconds => quantity::seconds(value),
+        Unit::Ms => quantity::millis(value),
+        Unit::Bytes => quantity::bytes(value),
+        Unit::BytesPerSecond => format!("{}/s", quantity::bytes(value)),
+        Unit::Share => quantity::share(value),
+        Unit::PerSecond => format!("{value:.2}/s"),
+        Unit::Load => format!("{value:.2}"),
         _ => quantity::count(value),
     }
 }

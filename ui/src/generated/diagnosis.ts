@@ -585,7 +585,7 @@ export type StopPart = {
 export type ThreadId = number;
 
 /** What a number counts. */
-export type Unit = "count" | "share" | "ms" | "bytes" | "per-second" | "bytes-per-minute" | "cpus" | "seconds" | "of-series" | "number";
+export type Unit = "count" | "share" | "ms" | "bytes" | "per-second" | "bytes-per-second" | "bytes-per-minute" | "cpus" | "duration-seconds" | "load" | "seconds" | "of-series" | "number";
 
 /** A number with its unit, a name, a category of time, or a list of facts. */
 export type Value = {

@@ -22,5 +22,5 @@ super::metrics! {
     /// Metrics that are judged bad and that no finding explains.
     BAD = "metrics-bad", "{process}: bad by fathom gc, and no finding: {metrics*; }";
     /// One of them.
-    BAD_METRIC = "metric-bad", "{metric} {value} ({why})";
+    BAD_METRIC = "metric-bad", "{metric}[ {value}] ({why})";
 }

@@ -23,10 +23,16 @@ pub enum Unit {
     Bytes,
     /// Times a second.
     PerSecond,
+    /// Bytes a second.
+    BytesPerSecond,
     /// Bytes a minute.
     BytesPerMinute,
     /// CPUs kept busy.
     Cpus,
+    /// A time in seconds.
+    DurationSeconds,
+    /// Running and runnable threads of a machine.
+    Load,
     /// Seconds: a timestamp counts from `zero_ns`.
     Seconds,
     /// In the unit of a series, which the sentence names.
@@ -161,10 +167,12 @@ impl Value {
                 Unit::Ms if (f64::MIN_POSITIVE..0.01).contains(n) => quantity::of_one(*n),
                 Unit::Ms => quantity::millis(*n),
                 Unit::Bytes | Unit::BytesPerMinute => quantity::bytes(*n),
+                Unit::BytesPerSecond => format!("{} a second", quantity::bytes(*n)),
+                Unit::DurationSeconds => quantity::seconds(*n),
                 Unit::PerSecond if *n >= 1e3 => quantity::count(*n),
                 Unit::Number if *n >= 10.0 => quantity::count(*n),
                 Unit::PerSecond | Unit::Number => format!("{n:.1}"),
-                Unit::Cpus => format!("{n:.2}"),
+                Unit::Cpus | Unit::Load => format!("{n:.2}"),
                 Unit::Seconds => quantity::timestamp(*n),
                 Unit::OfSeries => quantity::number(*n),
             },

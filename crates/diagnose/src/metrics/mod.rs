@@ -15,8 +15,8 @@ pub use distribution::Distribution;
 
 use serde::Serialize;
 
-use crate::facts::{Value, doubts, judged as words};
-use crate::{Fact, quantity};
+use crate::Fact;
+use crate::facts::{Unit, Value, doubts, judged as words};
 
 /// Whether a metric is fine in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -42,8 +42,8 @@ pub struct Metric {
     pub name: &'static str,
     /// Its value; `None` when it is not in the log.
     pub value: Option<f64>,
-    /// Its unit: "s", "ms", "bytes", "bytes/s", "share" (0 to 1), "count", "1/s", "load".
-    pub unit: &'static str,
+    /// Its unit.
+    pub unit: Unit,
     /// What it means, for somebody who does not know it.
     pub meaning: &'static str,
     /// Whether it is fine here.
@@ -56,28 +56,15 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Its value with its unit, in words.
-    pub fn shown(&self) -> String {
-        let Some(value) = self.value else { return "–".into() };
-        match self.unit {
-            "share" => quantity::share(value),
-            "ms" => quantity::millis(value),
-            "s" => quantity::seconds(value),
-            "bytes" => quantity::bytes(value),
-            "bytes/s" => format!("{} a second", quantity::bytes(value)),
-            "count" => quantity::count(value),
-            unit => format!("{value:.1} {unit}"),
-        }
-    }
-
     /// It, its value, and why it is judged as it is.
     pub(crate) fn stated(&self) -> Fact {
-        let stated = doubts::BAD_METRIC.is(Value::name(self.shown())).with("id", Value::name(self.id));
+        let value = self.value.map(|value| Value::Number(value, self.unit));
+        let stated = Fact { value, ..doubts::BAD_METRIC.fact() }.with("id", Value::name(self.id));
         stated.with("metric", Value::name(self.name)).with("why", Value::from(self.why.clone()))
     }
 
     /// A metric that is not judged yet.
-    fn new(id: &'static str, name: &'static str, value: Option<f64>, unit: &'static str) -> Self {
+    fn new(id: &'static str, name: &'static str, value: Option<f64>, unit: Unit) -> Self {
         Self {
             id,
             name,

@@ -11,7 +11,7 @@ use super::super::by_name::ByName;
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope};
 use crate::collections::{self, Pause, Worked};
-use crate::facts::{Value, judged as words};
+use crate::facts::{Unit, Value, judged as words};
 
 /// CPU used in pauses as a share of wall time × workers. A quiet machine gives 0.6 to 0.95; below
 /// one half the workers waited for more than they worked. Measured on two CPUs with a load of
@@ -101,14 +101,14 @@ fn efficiency(scope: &Scope<'_>, worked: Option<Worked>) -> [Metric; 2] {
     let unknown = if worked.is_some() { &words::NO_WORKERS } else { &words::NO_CPU };
     let cpus = worked.map(|w| w.cpu.cpu_s() / w.cpu.real_s);
     [
-        Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, "share")
+        Metric::new("pause_cpu_efficiency", "CPU used in pauses of what the workers could use", share, Unit::Share)
             .means("CPU ÷ (wall × workers) over pauses of 50 ms or more. Little CPU in a long pause: the collector waited.")
             .because(unknown.fact())
             .judged(|s| match s {
                 s if s >= EFFICIENCY.0 => (Grade::Fine, words::USUAL_FROM.is(Value::share(EFFICIENCY.0))),
                 s => (grade(s), words::WORKERS_WAITED.fact()),
             }),
-        Metric::new("pause_cpus", "CPUs at work in pauses", cpus, "CPUs")
+        Metric::new("pause_cpus", "CPUs at work in pauses", cpus, Unit::Cpus)
             .means("CPU ÷ wall over pauses of 50 ms or more. At least one worker has work all along.")
             .because(words::NO_CPU.fact())
             .judged(|n| match n {
@@ -121,7 +121,7 @@ fn efficiency(scope: &Scope<'_>, worked: Option<Worked>) -> [Metric; 2] {
 
 fn kernel(scope: &Scope<'_>, worked: Option<Worked>) -> Metric {
     let share = worked.map(|w| w.cpu).filter(|c| c.cpu_s() > 0.0).map(|c| c.sys_s / c.cpu_s());
-    Metric::new("pause_sys_share", "Kernel share of the CPU used in pauses", share, "share")
+    Metric::new("pause_sys_share", "Kernel share of the CPU used in pauses", share, Unit::Share)
         .means("The collector hardly needs the kernel. Much kernel time: memory touched for the first time, huge pages, swap.")
         .because(words::NO_CPU.fact())
         .judged(|s| match SYS_SHARE.grade(s) {
@@ -138,7 +138,7 @@ fn failures(scope: &Scope<'_>) -> Metric {
         "evacuation_failures",
         "Failures to evacuate or promote",
         Some(failed.len() as f64),
-        "count",
+        Unit::Count,
     )
     .means("Collections that ran out of room for survivors, or CMS cycles overtaken by allocation.")
     .judged(|n| match n {
@@ -156,18 +156,23 @@ fn idle_gap(scope: &Scope<'_>) -> Metric {
         .iter()
         .filter(|p| gap(p).is_some())
         .max_by(|a, b| gap(a).unwrap_or(0.0).total_cmp(&gap(b).unwrap_or(0.0)));
-    Metric::new("idle_gap_max", "Longest gap between lines of one pause", longest.and_then(|p| gap(&p)), "ms")
-        .means("Time within a pause in which no work was done, between two lines of its log.")
-        .because(words::NO_LINES.fact())
-        .judged(|ms| match IDLE_GAP_MS.grade(ms) {
-            Grade::Fine => (Grade::Fine, words::LINES_FOLLOW.fact()),
-            // The rule asks the same of it.
-            Grade::Bad if longest.and_then(Pause::gap).is_none_or(|gap| !gap.idle) => {
-                (Grade::Watch, words::GAP_UNKNOWN.fact())
-            }
-            grade => (grade, words::GAP_OF_LOG.fact()),
-        })
-        .at(longest.map(|p| p.span.position()))
+    Metric::new(
+        "idle_gap_max",
+        "Longest gap between lines of one pause",
+        longest.and_then(|p| gap(&p)),
+        Unit::Ms,
+    )
+    .means("Time within a pause in which no work was done, between two lines of its log.")
+    .because(words::NO_LINES.fact())
+    .judged(|ms| match IDLE_GAP_MS.grade(ms) {
+        Grade::Fine => (Grade::Fine, words::LINES_FOLLOW.fact()),
+        // The rule asks the same of it.
+        Grade::Bad if longest.and_then(Pause::gap).is_none_or(|gap| !gap.idle) => {
+            (Grade::Watch, words::GAP_UNKNOWN.fact())
+        }
+        grade => (grade, words::GAP_OF_LOG.fact()),
+    })
+    .at(longest.map(|p| p.span.position()))
 }
 
 fn cycles(scope: &Scope<'_>) -> Option<Metric> {
@@ -179,7 +184,7 @@ fn cycles(scope: &Scope<'_>) -> Option<Metric> {
         return None;
     }
     let share = collections::covered_ns(ranges, covers) as f64 / covered_ns as f64;
-    let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), "share")
+    let metric = Metric::new("concurrent_share", "Time with concurrent collector work", Some(share), Unit::Share)
         .means("Share of the run in which the collector worked concurrently with the application, on CPUs it then lacks.")
         .judged(|s| match s {
             s if s <= 0.5 => (Grade::Fine, words::RESTS.fact()),
@@ -194,17 +199,22 @@ fn stall_metrics(scope: &Scope<'_>) -> Vec<Metric> {
         return Vec::new();
     }
     let lengths = Distribution::of(stall_spans(scope).map(|s| s.duration_ns() as f64 / 1e6));
-    let count = Metric::new("stalls", "Allocation stalls", Some(lengths.count as f64), "count")
+    let count = Metric::new("stalls", "Allocation stalls", Some(lengths.count as f64), Unit::Count)
         .means("A thread waited because the collector had not freed memory in time. Others ran on, so it is no pause.")
         .judged(|n| match n {
             0.0 => (Grade::Fine, words::NONE.fact()),
             _ if lengths.max < STALL_MS => (Grade::Watch, words::ALL_BELOW.is(Value::ms(STALL_MS))),
             _ => (Grade::Bad, words::STALLED.fact()),
         });
-    let total = Metric::new("stall_total", "Allocation stalls, all threads", Some(lengths.total / 1e3), "s")
-        .means("Added up over threads; can exceed the length of the run.")
-        .because(words::BY_LONGEST.fact());
-    let max = Metric::new("stall_max", "Longest allocation stall", longest.map(|_| lengths.max), "ms")
+    let total = Metric::new(
+        "stall_total",
+        "Allocation stalls, all threads",
+        Some(lengths.total / 1e3),
+        Unit::DurationSeconds,
+    )
+    .means("Added up over threads; can exceed the length of the run.")
+    .because(words::BY_LONGEST.fact());
+    let max = Metric::new("stall_max", "Longest allocation stall", longest.map(|_| lengths.max), Unit::Ms)
         .means("For the request that the thread served, the same as a pause.")
         .because(words::NONE.fact())
         .judged(|ms| {
@@ -224,7 +234,7 @@ fn host_load(scope: &Scope<'_>) -> Option<Metric> {
     let load = scope.recording.figure_of(figure::HOST_LOAD);
     let load = spans.filter_map(|s| load(&s)).reduce(f64::max)?;
     let cpus = scope.fact_number(fathom_recording::vocabulary::fact::CPUS);
-    let metric = Metric::new("host_load_max", "Highest load of the machine", Some(load), "load")
+    let metric = Metric::new("host_load_max", "Highest load of the machine", Some(load), Unit::Load)
         .means("Running and runnable threads of the whole machine, as ZGC prints it.")
         .judged(|load| match cpus.filter(|c| *c >= 1.0) {
             Some(cpus) if load > cpus => (Grade::Watch, words::LOAD_HIGH.is(Value::counted(cpus))),

@@ -17,7 +17,7 @@ use super::super::{Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
 use crate::collections::{self, LivePoint};
-use crate::facts::{Value, judged as words};
+use crate::facts::{Unit, Value, judged as words};
 use crate::live_set::{Growth, READINGS, Rise};
 
 /// Live set as a share of the maximum heap. A collector's work per byte allocated goes with live /
@@ -87,7 +87,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 fn allocation_rate(scope: &Scope<'_>, allocated: Option<Allocated>) -> Metric {
     let rate = allocated.map(|a| a.bytes / a.over_s);
     let stopped = scope.stopped_share;
-    Metric::new("allocation_rate", "Allocation rate", rate, "bytes/s")
+    Metric::new("allocation_rate", "Allocation rate", rate, Unit::BytesPerSecond)
         .means("What the application allocates. It sets how often the collector must run.")
         .because(words::NO_RATE.fact())
         .judged(|_| match stopped {
@@ -108,10 +108,10 @@ fn promotion(scope: &Scope<'_>, allocated: Option<Allocated>) -> [Metric; 2] {
         share => (share, words::NO_OLD_SIZES.fact()),
     };
     [
-        Metric::new("promotion_rate", "Promotion rate", rate, "bytes/s")
+        Metric::new("promotion_rate", "Promotion rate", rate, Unit::BytesPerSecond)
             .means("What young collections move to the old generation. It sets how often that must be collected.")
             .because(if rate.is_some() { words::BY_ALLOCATED.fact() } else { words::NO_OLD_SIZES.fact() }),
-        Metric::new("promoted_share", "Promoted of what was allocated", share, "share")
+        Metric::new("promoted_share", "Promoted of what was allocated", share, Unit::Share)
             .means("Most objects die young and should never reach the old generation.")
             .because(unknown)
             .judged(|s| match PROMOTED.grade(s) {
@@ -129,11 +129,11 @@ fn live_set(scope: &Scope<'_>, live: &[LivePoint<'_>], capacity: Option<f64>) ->
     let limits = Limits { fine: LIVE_SHARE.0, watch: LIVE_SHARE.1 };
     let last = live.last().map(|p| p.span.position());
     vec![
-        Metric::new("live_set", "Live set (estimate)", estimate, "bytes")
+        Metric::new("live_set", "Live set (estimate)", estimate, Unit::Bytes)
             .means("What the application holds on to: the median heap after the last collections of the old generation.")
             .because(if estimate.is_some() { words::BY_HEAP.fact() } else { words::NO_OLD_COLLECTION.fact() })
             .at(last),
-        Metric::new("live_share", "Live set as a share of the heap", share, "share")
+        Metric::new("live_share", "Live set as a share of the heap", share, Unit::Share)
             .means("The fuller the heap stays after a collection, the harder the collector works for each byte.")
             .because(words::NO_OLD_OR_SIZE.fact())
             .judged(|s| match limits.grade(s) {
@@ -152,22 +152,27 @@ fn live_trend(scope: &Scope<'_>, live: &[LivePoint<'_>], heap: Option<f64>) -> M
         None => words::NO_HEAP_SIZE.fact(),
         Some(_) => too_few(),
     };
-    Metric::new("live_trend", "Growth of the live set", rise.as_ref().map(|r| r.all.slope), "bytes/s")
-        .means("Slope of the heap after collections of the old generation. A leak never stops growing.")
-        .because(unknown)
-        .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
-            None => (Grade::NotJudged, too_few()),
-            Some((_, Growth::None(why))) => (Grade::Fine, why),
-            Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why),
-            Some((_, Growth::Early(why))) => (Grade::Watch, why),
-            Some((rise, Growth::Leak)) => (
-                Grade::Watch,
-                match rise.seconds_left() {
-                    s if s > 0.0 => words::GROWS_AS_LEAK.is(Value::seconds(s)),
-                    _ => words::GREW_FULL.fact(),
-                },
-            ),
-        })
+    Metric::new(
+        "live_trend",
+        "Growth of the live set",
+        rise.as_ref().map(|r| r.all.slope),
+        Unit::BytesPerSecond,
+    )
+    .means("Slope of the heap after collections of the old generation. A leak never stops growing.")
+    .because(unknown)
+    .judged(|_| match rise.as_ref().map(|rise| (rise, rise.growth())) {
+        None => (Grade::NotJudged, too_few()),
+        Some((_, Growth::None(why))) => (Grade::Fine, why),
+        Some((_, Growth::Unsure(why))) => (Grade::NotJudged, why),
+        Some((_, Growth::Early(why))) => (Grade::Watch, why),
+        Some((rise, Growth::Leak)) => (
+            Grade::Watch,
+            match rise.seconds_left() {
+                s if s > 0.0 => words::GROWS_AS_LEAK.is(Value::seconds(s)),
+                _ => words::GREW_FULL.fact(),
+            },
+        ),
+    })
 }
 
 /// The largest heap capacity that a pause prints.
@@ -182,7 +187,7 @@ fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
     let stated = scope.fact_number(fact::HEAP_MAX_BYTES);
     let heap = stated.map(|stated| capacity.map_or(stated, |capacity| stated.max(capacity)));
     [
-        Metric::new("heap_after_max", "Highest heap after a collection", max, "bytes")
+        Metric::new("heap_after_max", "Highest heap after a collection", max, Unit::Bytes)
             .means("Compared with the heap's size it shows how close the heap came to running out.")
             .because(words::NO_HEAP_SIZES.fact())
             .judged(|m| match heap.filter(|h| *h > 0.0).map(|h| m / h) {
@@ -190,7 +195,7 @@ fn heap(scope: &Scope<'_>, capacity: Option<f64>) -> [Metric; 2] {
                 Some(s) => (Grade::Fine, words::OF_LARGEST.is(Value::share(s))),
                 None => (Grade::NotJudged, words::NO_HEAP_MAX.fact()),
             }),
-        Metric::new("heap_capacity_max", "Largest heap reserved", capacity, "bytes")
+        Metric::new("heap_capacity_max", "Largest heap reserved", capacity, Unit::Bytes)
             .means("The heap's capacity as printed with the collections.")
             .because(words::FOR_COMPARISON.fact()),
     ]
@@ -206,14 +211,14 @@ fn metaspace(scope: &Scope<'_>) -> [Metric; 2] {
         *metaspace.entry(*cause).or_insert_with(starts)
     });
     [
-        Metric::new("metaspace", "Metaspace in use, last seen", used, "bytes")
+        Metric::new("metaspace", "Metaspace in use, last seen", used, Unit::Bytes)
             .means("Memory for classes, outside the heap.")
             .because(words::BY_COLLECTIONS.fact()),
         Metric::new(
             "metaspace_gcs",
             "Collections to free metaspace",
             named.then(|| asked.count() as f64),
-            "count",
+            Unit::Count,
         )
         .means("Collections because class memory reached a threshold, though the heap had room.")
         .because(words::NO_CAUSES.fact())
@@ -234,7 +239,7 @@ fn humongous(scope: &Scope<'_>) -> Option<Metric> {
     let (cause, humongous) =
         (scope.recording.label_of(label::CAUSE), scope.recording.strings.find("G1 Humongous Allocation"));
     let caused = scope.pauses.iter().filter(|p| humongous.is_some() && cause(&p.span) == humongous).count();
-    let metric = Metric::new("humongous_max", "Most humongous regions", Some(regions), "count")
+    let metric = Metric::new("humongous_max", "Most humongous regions", Some(regions), Unit::Count)
         .means(
             "Regions that hold objects of half a region or more; they are allocated in the old generation.",
         )
@@ -252,7 +257,7 @@ fn survivors(scope: &Scope<'_>) -> Metric {
         scope.pauses.iter().filter_map(|p| Some((threshold(&p.span)?, max(&p.span)?))).collect();
     let collapsed = aged.iter().filter(|(threshold, max)| *threshold <= 1.0 && *max > 1.0).count();
     let share = (!aged.is_empty()).then(|| collapsed as f64 / aged.len() as f64);
-    Metric::new("survivors_overrun", "Collections with survivors overrun", share, "share")
+    Metric::new("survivors_overrun", "Collections with survivors overrun", share, Unit::Share)
         .means("Young collections after which objects are promoted at age 1, because the survivor spaces are too small.")
         .because(words::NO_AGES.fact())
         .judged(|s| match s {

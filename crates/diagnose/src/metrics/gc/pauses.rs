@@ -12,7 +12,7 @@ use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, Totals};
 use crate::MATTERS_SHARE;
 use crate::collections::Pause;
-use crate::facts::{Value, judged as words};
+use crate::facts::{Unit, Value, judged as words};
 use crate::limits::{BAD_SHARE, LONG_MS};
 
 /// Share of time stopped: the limits of the verdict.
@@ -216,10 +216,10 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     let some = !scope.pauses.is_empty();
     let metrics = vec![
         throughput(scope),
-        Metric::new("total_pause", "Time paused", Some(totals.total_pause_s), "s")
+        Metric::new("total_pause", "Time paused", Some(totals.total_pause_s), Unit::DurationSeconds)
             .means("All stop-the-world collections added up.")
             .because(words::BY_SHARE.fact()),
-        Metric::new("pauses", "Pauses", Some(lengths.count as f64), "count")
+        Metric::new("pauses", "Pauses", Some(lengths.count as f64), Unit::Count)
             .means("Stop-the-world collections; one nested in another is part of it.")
             .because(words::MANY_SHORT.fact()),
         long("pause_p50", "Median pause", some.then_some(lengths.p50), scope)
@@ -239,7 +239,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
 
 fn throughput(scope: &Scope<'_>) -> Metric {
     let name = "Time not stopped by the collector";
-    Metric::new("gc_throughput", name, scope.stopped_share.map(|s| 1.0 - s), "share")
+    Metric::new("gc_throughput", name, scope.stopped_share.map(|s| 1.0 - s), Unit::Share)
         .means("Share of the run in which the collector did not stop the application.")
         .because(match scope.covers {
             None => scope.no_time(),
@@ -263,7 +263,7 @@ fn long(id: &'static str, name: &'static str, ms: Option<f64>, scope: &Scope<'_>
     } else {
         (PAUSE_MS, &words::PAUSE_USUAL, &words::PAUSE_LONG)
     };
-    Metric::new(id, name, ms, "ms").because(words::NO_PAUSE.fact()).judged(|ms| match limits.grade(ms) {
+    Metric::new(id, name, ms, Unit::Ms).because(words::NO_PAUSE.fact()).judged(|ms| match limits.grade(ms) {
         Grade::Fine => (Grade::Fine, usual.is(Value::ms(limits.fine))),
         grade => {
             let passed = if grade == Grade::Bad { limits.watch } else { limits.fine };
@@ -278,7 +278,7 @@ fn interval(scope: &Scope<'_>) -> Metric {
         "pause_interval",
         "Mean time between pauses",
         scope.covers.and_then(|_| mean_interval_s(scope.pauses.iter())),
-        "s",
+        Unit::DurationSeconds,
     )
     .means("From the end of a pause to the start of the next.")
     .because(words::FEW_PAUSES.fact())
@@ -291,7 +291,7 @@ fn interval(scope: &Scope<'_>) -> Metric {
 
 fn full(scope: &Scope<'_>, totals: &Totals) -> Metric {
     let share = scope.covers_s().map(|s| totals.old_collections_s / s);
-    Metric::new("full_gcs", "Full collections, by label", Some(totals.full_gcs as f64), "count")
+    Metric::new("full_gcs", "Full collections, by label", Some(totals.full_gcs as f64), Unit::Count)
         .means(
             "Collections that the log calls full. The whole heap is collected while the application waits.",
         )
@@ -310,7 +310,7 @@ fn old(totals: &Totals) -> Metric {
         "old_collections",
         "Stops that collected the old generation",
         Some(totals.old_collections as f64),
-        "count",
+        Unit::Count,
     )
     .means("As above, with those that are full by what they do but not by name (concurrent mode failure).")
     .judged(|n| {

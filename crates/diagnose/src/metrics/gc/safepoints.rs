@@ -10,7 +10,7 @@ use super::super::{Distribution, Limits, Metric};
 use super::pauses::STOPPED;
 use super::{Grade, Group, Scope};
 use crate::collections;
-use crate::facts::{Value, judged as words};
+use crate::facts::{Unit, Value, judged as words};
 use crate::limits::LONG_MS;
 use crate::vm_operations::{self, Operation};
 use crate::{Fact, LONG_STOP_MS};
@@ -70,7 +70,7 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     let some = lengths.count > 0;
     let metrics = vec![
         stopped(scope, some),
-        Metric::new("safepoints", "Safepoints", some.then_some(lengths.count as f64), "count")
+        Metric::new("safepoints", "Safepoints", some.then_some(lengths.count as f64), Unit::Count)
             .means("Stops of all threads, for collections and for anything else.")
             .because(if some { words::NUMBER_ALONE.fact() } else { words::SWITCH_ON.fact() }),
         reach("reach_p99", "99th percentile time to stop", (reaches.count > 0).then_some(reaches.p99)).means(
@@ -91,7 +91,7 @@ fn stopped(scope: &Scope<'_>, some: bool) -> Metric {
             collections::in_order(spans(scope).map(|s| (s.t0_ns(), s.t1_ns())), pauses, |stop| stop.0);
         1.0 - collections::covered_in_order_ns(stops, covers) as f64 / covered_ns as f64
     });
-    Metric::new("stop_throughput", "Time not stopped at all", share, "share")
+    Metric::new("stop_throughput", "Time not stopped at all", share, Unit::Share)
         .means("Share of the run in which no safepoint held the application, whoever asked for it.")
         .because(if some { words::NO_TIMESTAMPS.fact() } else { words::SWITCH_ON.fact() })
         .judged(|running| {
@@ -108,7 +108,7 @@ fn longest_operation(scope: &Scope<'_>, some: bool) -> Metric {
     let operations = spans(scope).filter_map(|span| Some((named.of(&span)?, span)));
     let longest = operations.max_by_key(|(_, span)| span.duration_ns());
     let ms = longest.map(|(_, span)| span.duration_ns() as f64 / 1e6);
-    Metric::new("operation_max", "Longest operation that is no collection", ms, "ms")
+    Metric::new("operation_max", "Longest operation that is no collection", ms, Unit::Ms)
         .means("A heap dump, a dump of the threads' stacks and their like hold the application as a collection does.")
         .because(if some { words::NO_OPERATION.fact() } else { words::SWITCH_ON.fact() })
         .judged(|ms| match OPERATION_MS.grade(ms) {
@@ -126,8 +126,10 @@ fn named_operation(longest: Option<(&Operation, Span<'_>)>) -> Fact {
 }
 
 fn reach(id: &'static str, name: &'static str, ms: Option<f64>) -> Metric {
-    Metric::new(id, name, ms, "ms").because(words::NO_REACH.fact()).judged(|ms| match REACH_MS.grade(ms) {
-        Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::ms(REACH_MS.fine))),
-        grade => (grade, words::SLOW_TO_STOP.fact()),
+    Metric::new(id, name, ms, Unit::Ms).because(words::NO_REACH.fact()).judged(|ms| {
+        match REACH_MS.grade(ms) {
+            Grade::Fine => (Grade::Fine, words::USUAL_UP_TO.is(Value::ms(REACH_MS.fine))),
+            grade => (grade, words::SLOW_TO_STOP.fact()),
+        }
     })
 }

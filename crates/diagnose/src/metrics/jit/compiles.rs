@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::super::{Distribution, Limits, Metric};
 use super::{Grade, Group, Scope, tier};
-use crate::facts::{self, Fact, Value, judged as words};
+use crate::facts::{self, Fact, Unit, Value, judged as words};
 use crate::{Window, collections};
 
 /// The format of LogCompilation files, as their reader names it.
@@ -160,13 +160,18 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
     let total_s = timed.then(|| compiled.iter().map(ms).sum::<f64>() / 1e3);
     let count = compiled.len() as f64;
     let metrics = vec![
-        Metric::new("compiles", "Compilations", Some(count), "count")
+        Metric::new("compiles", "Compilations", Some(count), Unit::Count)
             .means("Methods and loops turned into machine code; a method counts once for each tier.")
             .because(words::THOUSANDS.fact()),
-        Metric::new("compiles_per_s", "Compilations per second", scope.covers_s().map(|s| count / s), "1/s")
-            .means("Over the whole log. The verdict compares slow windows with normal ones.")
-            .because(words::BY_WAITS.fact()),
-        Metric::new("compile_time", "Time spent compiling", total_s, "s")
+        Metric::new(
+            "compiles_per_s",
+            "Compilations per second",
+            scope.covers_s().map(|s| count / s),
+            Unit::PerSecond,
+        )
+        .means("Over the whole log. The verdict compares slow windows with normal ones.")
+        .because(words::BY_WAITS.fact()),
+        Metric::new("compile_time", "Time spent compiling", total_s, Unit::DurationSeconds)
             .means("Over all compiler threads.")
             .because(if timed { words::BY_BUSIEST.fact() } else { unknown(scope, &words::NO_ENDS) }),
         busiest(scope, &compiled, timed),
@@ -201,7 +206,7 @@ fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
         "compiler_busy",
         "Busiest compiler thread",
         scope.covers.filter(|_| timed).and_then(busy),
-        "share",
+        Unit::Share,
     )
     .means("Share of the run in which the busiest compiler thread was compiling.")
     .because(unknown(scope, &words::NO_ENDS))
@@ -214,7 +219,7 @@ fn busiest(scope: &Scope<'_>, compiled: &[Span<'_>], timed: bool) -> Metric {
 fn queue_wait(scope: &Scope<'_>) -> Metric {
     let waits = queues(scope);
     let c2 = waits.iter().find(|row| row.tier == 4).map(|row| row.wait_ms.p95);
-    Metric::new("c2_queue_wait_p95", "95th percentile wait for C2", c2, "ms")
+    Metric::new("c2_queue_wait_p95", "95th percentile wait for C2", c2, Unit::Ms)
         .means("How long a hot method waits for its best code and meanwhile runs slower code.")
         .because(unknown(scope, &words::NO_QUEUES))
         .judged(|ms| match QUEUE_MS.grade(ms) {
@@ -239,10 +244,10 @@ pub(super) fn code_cache(scope: &Scope<'_>) -> Group {
         .reduce(f64::max);
     let metrics = vec![
         free_share(scope),
-        Metric::new("code_cache_used_max", "Most code cache in use", used, "bytes")
+        Metric::new("code_cache_used_max", "Most code cache in use", used, Unit::Bytes)
             .means("Machine code, adapters and stubs.")
             .because(if used.is_some() { words::BY_FREE.fact() } else { words::NOT_LOGGED.fact() }),
-        Metric::new("code_cache_full", "Code cache full", Some(full.len() as f64), "count")
+        Metric::new("code_cache_full", "Code cache full", Some(full.len() as f64), Unit::Count)
             .means("Times that no room was left for new machine code.")
             .judged(|n| match (n, disabled.is_some()) {
                 (_, true) => (Grade::Bad, words::COMPILER_OFF.fact()),
@@ -250,7 +255,7 @@ pub(super) fn code_cache(scope: &Scope<'_>) -> Group {
                 _ => (Grade::Bad, words::THROWN_AWAY.fact()),
             })
             .at(disabled.or(full.first()).map(|s| s.position())),
-        Metric::new("code_cache_sweeps", "Sweeps of the code cache", Some(sweeps as f64), "count")
+        Metric::new("code_cache_sweeps", "Sweeps of the code cache", Some(sweeps as f64), Unit::Count)
             .means("Searches for machine code that is no longer used (JDK 19 and before).")
             .because(words::HARMLESS.fact()),
     ];
@@ -270,7 +275,7 @@ fn free_share(scope: &Scope<'_>) -> Metric {
     };
     let least = kinds.into_iter().flat_map(|kind| scope.spans(kind)).filter_map(share);
     let least = least.min_by(|a, b| a.0.total_cmp(&b.0));
-    Metric::new("code_cache_free_min", "Least code cache left free", least.as_ref().map(|l| l.0), "share")
+    Metric::new("code_cache_free_min", "Least code cache left free", least.as_ref().map(|l| l.0), Unit::Share)
         .means("When it is used up, compilation stops or code is thrown away.")
         .because(words::NO_CACHE_SIZE.fact())
         .judged(|s| match s {

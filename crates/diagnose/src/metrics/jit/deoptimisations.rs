@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::super::Metric;
 use super::{Grade, Group, Scope, tier};
-use crate::facts::{Value, judged as words};
+use crate::facts::{Unit, Value, judged as words};
 
 /// Rows of a table.
 const LISTED: usize = 10;
@@ -151,24 +151,29 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
         scope.spans(kind::JIT_TRAP).filter(|s| s.label(label::ACTION) == Some("make_not_compilable")).count();
     let failed = scope.spans(kind::JIT_FAILURE).count();
     let metrics = vec![
-        Metric::new("invalidations", "Compiled code thrown away", Some(all as f64), "count")
+        Metric::new("invalidations", "Compiled code thrown away", Some(all as f64), Unit::Count)
             .means("Most of it because better code had been made.")
             .because(words::BY_REAL.fact()),
-        Metric::new("invalidations_real", "of that, without better code there", Some(real as f64), "count")
-            .means("The method runs slower code again until it is compiled anew.")
-            .judged(|n| match scope.covers_s().map(|s| n / s) {
-                Some(rate) if rate > STORM_PER_S => (Grade::Bad, words::STORM.is(Value::per_second(rate))),
-                Some(rate) => (
-                    Grade::Fine,
-                    words::NO_STORM.is(Value::per_second(rate)).with("limit", Value::per_second(STORM_PER_S)),
-                ),
-                None => (Grade::NotJudged, words::NO_TIMESTAMPS.fact()),
-            }),
+        Metric::new(
+            "invalidations_real",
+            "of that, without better code there",
+            Some(real as f64),
+            Unit::Count,
+        )
+        .means("The method runs slower code again until it is compiled anew.")
+        .judged(|n| match scope.covers_s().map(|s| n / s) {
+            Some(rate) if rate > STORM_PER_S => (Grade::Bad, words::STORM.is(Value::per_second(rate))),
+            Some(rate) => (
+                Grade::Fine,
+                words::NO_STORM.is(Value::per_second(rate)).with("limit", Value::per_second(STORM_PER_S)),
+            ),
+            None => (Grade::NotJudged, words::NO_TIMESTAMPS.fact()),
+        }),
         Metric::new(
             "recompiled_most",
             "Most often thrown away of one method",
             worst.as_ref().map(|w| w.invalidated as f64),
-            "count",
+            Unit::Count,
         )
         .means("The same method compiled, thrown away and compiled again: a loop, when it goes on.")
         .because(words::NONE_AGAIN.fact())
@@ -180,14 +185,14 @@ pub(super) fn group(scope: &Scope<'_>) -> Group {
             "traps",
             "Traps taken at run time",
             Some(scope.spans(kind::JIT_TRAP).count() as f64),
-            "count",
+            Unit::Count,
         )
         .means("An assumption of the compiled code failed and the thread went on in the interpreter.")
         .judged(|_| match gone {
             0 => (Grade::NotJudged, words::SEE_TABLE.fact()),
             n => (Grade::Watch, words::GIVEN_UP.is(Value::count(n))),
         }),
-        Metric::new("compile_failures", "Failed compilations", Some(failed as f64), "count")
+        Metric::new("compile_failures", "Failed compilations", Some(failed as f64), Unit::Count)
             .means("The method stays at a lower tier or in the interpreter, or is tried again.")
             .judged(|n| {
                 if n == 0.0 {
