@@ -314,6 +314,76 @@ fn judge<'a>(
     chosen: &Chosen,
     known: &Rc<Known<'a>>,
 ) -> Judged<'a> {
+    let (judged, limited) = judge_windows(recording, sights, jvms, timeline, chosen, known);
+    let Judged { case, windows, merged, left } = judged;
+    if !chosen.on_stops && (!chosen.by_change || merged.findings.is_empty()) {
+        return Judged { case, windows, merged, left };
+    }
+    let whole_case = Case {
+        recording,
+        slow: timeline.judged(),
+        base: Vec::new(),
+        whole_run: true,
+        loss: Loss::default(),
+        found_on_stops: false,
+        warm_up: chosen.warm_up,
+        lost_by: Vec::new(),
+        exchanges: None,
+        attributed: Rc::default(),
+        known: Rc::clone(&case.known),
+    };
+    let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
+    whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
+    // What may be usual is no news where it was no worse in the windows in which threads did
+    // something else.
+    let refuted = |finding: &Finding| {
+        let may_be_usual = rules::find(finding.rule).is_some_and(Rule::may_be_usual);
+        may_be_usual && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
+    };
+    whole.findings.retain(|finding| !refuted(finding));
+    let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
+    let quiet = |jvm: &ProcessId| case.known.stops(*jvm).burden.quiet;
+    // Stops that are few, and short enough for nobody to notice, are no loss that asks for an
+    // explanation.
+    if merged.findings.is_empty() && jvms.iter().all(quiet) {
+        let windows = whole_run(&whole_case, windows.how, &words::FEW_STOPS);
+        return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
+    }
+    // The same cause costs more over more time, which is no reason to look away from where it
+    // stands out; unless a change of what threads do is but a small part of where it acts.
+    let known =
+        |f: &Finding| merged.findings.iter().any(|k| k.rule == f.rule && k.process_id == f.process_id);
+    let is_whole = |finding: &Finding| {
+        let weight = merge::weight_ms(finding);
+        // What is but possible over the whole run is no reason to look away from where something
+        // was found.
+        let is_sure = finding.confidence > Confidence::ConsistentWith || merged.findings.is_empty();
+        is_sure
+            && weight > costliest
+            && limited.iter().all(|rule| rule != finding.rule)
+            && (!known(finding) || (chosen.by_change && weight > SMALL_PART * costliest))
+    };
+    if whole.findings.iter().any(is_whole) {
+        let windows = whole_run(&whole_case, windows.how, &words::COSTS_MORE);
+        let of = match chosen.on_stops {
+            true => &reasons::FOUND_IN_STOPS,
+            false => &reasons::FOUND_IN_CHANGES,
+        };
+        let merged = merge::with_others(whole, merged, of);
+        return Judged { merged, case: whole_case, windows, left: Vec::new() };
+    }
+    Judged { merged: merge::with_others(merged, whole, &reasons::FOUND_IN_RUN), case, windows, left }
+}
+
+/// The slow windows alone; with the rules whose findings what grew leaves too little for.
+fn judge_windows<'a>(
+    recording: &'a Recording,
+    sights: &Sights<'a>,
+    jvms: &[ProcessId],
+    timeline: &Timeline<'_>,
+    chosen: &Chosen,
+    known: &Rc<Known<'a>>,
+) -> (Judged<'a>, Vec<String>) {
     let mut case = Case {
         recording,
         slow: chosen.windows.slow.clone(),
@@ -327,7 +397,6 @@ fn judge<'a>(
         attributed: Rc::default(),
         known: Rc::clone(known),
     };
-    let windows = chosen.windows.clone();
     // Stops were picked for being stops: that they grew says nothing.
     let growth = (!chosen.on_stops).then(|| Growth::of(&case, sights, jvms, RULES)).flatten();
     case.attributed = Rc::new(growth.as_ref().map(|growth| growth.attributed(&case)).unwrap_or_default());
@@ -417,63 +486,7 @@ fn judge<'a>(
         merged.findings.extend(all_along.max_by(|a, b| a.cost_ms.total_cmp(&b.cost_ms)));
         merge::by_cost(&mut merged.findings);
     }
-    if !chosen.on_stops && (!chosen.by_change || merged.findings.is_empty()) {
-        return Judged { case, windows, merged, left };
-    }
-    let whole_case = Case {
-        recording,
-        slow: timeline.judged(),
-        base: Vec::new(),
-        whole_run: true,
-        loss: Loss::default(),
-        found_on_stops: false,
-        warm_up: chosen.warm_up,
-        lost_by: Vec::new(),
-        exchanges: None,
-        attributed: Rc::default(),
-        known: Rc::clone(&case.known),
-    };
-    let mut whole = merge::judge_all(&whole_case, sights, jvms, RULES);
-    whole.ruled_out.extend(growth::work::limit(&whole_case, &mut whole.findings));
-    // What may be usual is no news where it was no worse in the windows in which threads did
-    // something else.
-    let refuted = |finding: &Finding| {
-        let may_be_usual = rules::find(finding.rule).is_some_and(Rule::may_be_usual);
-        may_be_usual && chosen.by_change && merged.ruled_out.iter().any(|row| row.rule == finding.rule)
-    };
-    whole.findings.retain(|finding| !refuted(finding));
-    let costliest = merged.findings.first().map_or(0.0, merge::weight_ms);
-    let quiet = |jvm: &ProcessId| case.known.stops(*jvm).burden.quiet;
-    // Stops that are few, and short enough for nobody to notice, are no loss that asks for an
-    // explanation.
-    if merged.findings.is_empty() && jvms.iter().all(quiet) {
-        let windows = whole_run(&whole_case, windows.how, &words::FEW_STOPS);
-        return Judged { case: whole_case, windows, merged: whole, left: Vec::new() };
-    }
-    // The same cause costs more over more time, which is no reason to look away from where it
-    // stands out; unless a change of what threads do is but a small part of where it acts.
-    let known =
-        |f: &Finding| merged.findings.iter().any(|k| k.rule == f.rule && k.process_id == f.process_id);
-    let is_whole = |finding: &Finding| {
-        let weight = merge::weight_ms(finding);
-        // What is but possible over the whole run is no reason to look away from where something
-        // was found.
-        let is_sure = finding.confidence > Confidence::ConsistentWith || merged.findings.is_empty();
-        is_sure
-            && weight > costliest
-            && limited.iter().all(|rule| rule != finding.rule)
-            && (!known(finding) || (chosen.by_change && weight > SMALL_PART * costliest))
-    };
-    if whole.findings.iter().any(is_whole) {
-        let windows = whole_run(&whole_case, windows.how, &words::COSTS_MORE);
-        let of = match chosen.on_stops {
-            true => &reasons::FOUND_IN_STOPS,
-            false => &reasons::FOUND_IN_CHANGES,
-        };
-        let merged = merge::with_others(whole, merged, of);
-        return Judged { merged, case: whole_case, windows, left: Vec::new() };
-    }
-    Judged { merged: merge::with_others(merged, whole, &reasons::FOUND_IN_RUN), case, windows, left }
+    (Judged { case, windows: chosen.windows.clone(), merged, left }, limited)
 }
 
 #[cfg(test)]
