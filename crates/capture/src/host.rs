@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fathom_recording::vocabulary::live;
 use rustix::time::ClockId;
 
-use crate::clock::monotonic_ns;
+use crate::clock::{monotonic_ns, nanos};
 use crate::growing_series::{Counter, Gauge, Points};
 use crate::procfs::Stat;
 use crate::{CaptureEngine, Collector, Context, Entry, Order, Settings, TargetEvent, Unavailable};
