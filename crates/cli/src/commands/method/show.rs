@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fathom_capture::methods::{CallsOf, MethodReport, Report, Standing, Times, Way};
+use fathom_diagnose::quantity::whole;
 use fathom_render::printable;
 use serde_json::{Value, json};
 
@@ -153,7 +154,7 @@ impl Show {
         let seconds = method.watched.min(elapsed).as_secs_f64();
         let rate = if seconds > 0.0 { method.calls as f64 / seconds } else { 0.0 };
         let mut text = format!("  {}\n", printable(&method.name));
-        text += &format!("    {} calls, {rate:.1}/s{}\n", method.calls, standing(&method.standing));
+        text += &format!("    {} calls, {rate:.1}/s{}\n", whole(method.calls), standing(&method.standing));
         for (what, list) in [("from", &method.callers), ("by", &method.threads)] {
             let shown = list.iter().take(self.top);
             let rest: u64 = list.iter().skip(self.top).map(|of| of.calls).sum();
@@ -203,7 +204,7 @@ pub fn seconds(ns: u64) -> String {
 
 fn share(what: &str, who: &str, calls: u64, of: u64) -> String {
     let percent = 100.0 * calls as f64 / of.max(1) as f64;
-    format!("    {percent:>5.1}%  {calls:>9}  {what:<4} {}\n", printable(who))
+    format!("    {percent:>5.1}%  {:>9}  {what:<4} {}\n", whole(calls), printable(who))
 }
 
 /// How long calls from one caller took.
@@ -214,7 +215,7 @@ fn time_of(caller: Option<&str>, times: &Times) -> String {
         return format!(
             "    took max {}, mean {mean} in {} timed calls{from}\n",
             seconds(times.max_ns),
-            times.count
+            whole(times.count)
         );
     }
     format!(
@@ -224,7 +225,7 @@ fn time_of(caller: Option<&str>, times: &Times) -> String {
         seconds(times.per_mille(990)),
         seconds(times.max_ns),
         seconds(times.sum_ns / times.count.max(1)),
-        times.count,
+        whole(times.count),
     )
 }
 
@@ -280,7 +281,7 @@ fn not_counted(method: &MethodReport) -> Vec<String> {
     }
     for (level, bci) in &method.not_counted.on_stack {
         not.push(format!(
-            "a call that goes on in compiled code in its loop at bytecode {bci} ({})",
+            "an interpreted call that goes on in compiled code, in its loop at bytecode {bci} (on-stack replacement, {})",
             tier(*level)
         ));
     }
@@ -398,4 +399,14 @@ fn as_json(methods: &[MethodReport], elapsed: Duration, report: &Report, what: &
         "slow": if what == "total" { slow::json(report) } else { Vec::new() },
         "slow_left_out": report.slow_left_out,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_counted_in_groups_of_three_digits() {
+        assert_eq!(share("from", "Shop.sell:7", 1_534, 1_634), "     93.9%      1,534  from Shop.sell:7\n");
+    }
 }
