@@ -31,7 +31,7 @@ pub struct MarkArgs {
     /// of a window; may be given several times. A slow window that begins with it says so
     #[arg(long, value_name = "TIME=TEXT", allow_hyphen_values = true)]
     pub mark: Vec<MarkSpec>,
-    /// A file of them, a line each: TIME TEXT, or time,text; may be given several times
+    /// A file of marks, one per line: TIME TEXT, or time,text; may be given several times
     #[arg(long, value_name = "FILE")]
     pub marks: Vec<PathBuf>,
 }

@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_rate: Option<u64>,
     /// Way breakpoint: measure how long calls take as well, from one caller after the other, a
-    /// second each; three methods at a time then. The other ways always do
+    /// second each; three methods at a time then. The ways jfr and agent measure them always
     #[arg(long)]
     times: bool,
     /// Show each call that takes at least this long, with its stack: 10ms, 1s (ways jfr and agent)
