@@ -3,7 +3,7 @@
 // `data` is a call tree in typed arrays (data.ts). Keys work while the focus is inside; with
 // `alone`, for a page that holds nothing else, also while it is nowhere in particular.
 
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { onPaper } from "../print";
 import { ink } from "../theme";
@@ -13,9 +13,13 @@ import { FrameTable } from "./FrameTable";
 import { FlameHelp } from "./Help";
 import { invert } from "./invert";
 import { Legend } from "./Legend";
-import { layout, nodeAt, pathTo, type Side } from "./layout";
-import { forgetPatterns, paint, placeOf, ROW, type Scene } from "./paint";
-import { expression, search } from "./search";
+import { layout, neighbour, nodeAt, pathTo, type Side, widest } from "./layout";
+import { placeOf, ROW, type Scene } from "./paint";
+import { exactly, expression, search } from "./search";
+import { Tip } from "./Tip";
+import { Toolbar } from "./Toolbar";
+import { useCanvas } from "./useCanvas";
+import { useKeys } from "./useKeys";
 import { facts, part, stackText, weight } from "./words";
 import "./flame.css";
 
@@ -131,43 +135,7 @@ export function FlameGraph({
     [data, laid, root, matches, colours, width, visible],
   );
 
-  const draw = useCallback(() => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context || width === 0) return;
-    const ratio = devicePixelRatio || 1;
-    if (element.width !== Math.round(width * ratio) || element.height !== Math.round(visible * ratio)) {
-      element.width = Math.round(width * ratio);
-      element.height = Math.round(visible * ratio);
-    }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    setRows(paint(context, scene()));
-  }, [scene, width, visible]);
-
-  useLayoutEffect(() => {
-    forgetPatterns();
-    draw();
-  }, [draw, theme]);
-
-  useEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    let frame = 0;
-    const onScroll = (): void => {
-      cancelAnimationFrame(frame);
-      frame = requestAnimationFrame(draw);
-    };
-    element.addEventListener("scroll", onScroll, { passive: true });
-    const offPaper = onPaper(() => setWidth(element.clientWidth));
-    return () => {
-      offPaper();
-      observer.disconnect();
-      cancelAnimationFrame(frame);
-      element.removeEventListener("scroll", onScroll);
-    };
-  }, [draw]);
+  useCanvas({ canvas, scroller, scene, width, visible, theme, onWidth: setWidth, onRows: setRows });
 
   const choose = (node: number): void => {
     setChosen(node);
@@ -211,22 +179,6 @@ export function FlameGraph({
     );
   };
 
-  const neighbour = (node: number, direction: 1 | -1): number | null => {
-    const up = data.parent[node];
-    if (up < 0) return null;
-    const siblings = Array.from(laid.child.subarray(laid.first[up], laid.first[up + 1])).filter(
-      (c) => laid.width[c] > 0,
-    );
-    return siblings[siblings.indexOf(node) + direction] ?? null;
-  };
-  const widest = (node: number): number | null => {
-    let best: number | null = null;
-    for (let c = laid.first[node]; c < laid.first[node + 1]; c++) {
-      const child = laid.child[c];
-      if (laid.width[child] > 0 && (best === null || laid.width[child] > laid.width[best])) best = child;
-    }
-    return best;
-  };
   const stepMatch = (direction: 1 | -1): void => {
     const nodes = matches?.nodes.filter((i) => laid.width[i] > 0) ?? [];
     if (nodes.length === 0) return;
@@ -245,9 +197,9 @@ export function FlameGraph({
   const current = chosen ?? root;
   const actions: Record<string, () => void> = {
     ArrowUp: () => choose(Math.max(0, data.parent[current])),
-    ArrowDown: () => choose(chosen === null ? current : (widest(current) ?? current)),
-    ArrowLeft: () => choose(neighbour(current, -1) ?? current),
-    ArrowRight: () => choose(neighbour(current, 1) ?? current),
+    ArrowDown: () => choose(chosen === null ? current : (widest(laid, current) ?? current)),
+    ArrowLeft: () => choose(neighbour(data, laid, current, -1) ?? current),
+    ArrowRight: () => choose(neighbour(data, laid, current, 1) ?? current),
     Enter: () => zoom(current),
     Escape: onEscape,
     "0": () => setRoot(0),
@@ -266,36 +218,7 @@ export function FlameGraph({
       : {}),
     ...(onTheme ? { d: onTheme } : {}),
   };
-  const keys = useRef(actions);
-  keys.current = actions;
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-      const focus = document.activeElement;
-      const inside = focus !== null && (section.current?.contains(focus) ?? false);
-      if (!inside && !(alone && (focus === document.body || focus === null))) return;
-      if (focus instanceof HTMLInputElement || focus instanceof HTMLSelectElement) {
-        if (focus !== box.current || (event.key !== "Escape" && event.key !== "Enter")) return;
-        event.preventDefault();
-        event.stopPropagation();
-        if (event.key === "Escape") keys.current.Escape?.();
-        else if (focus.value !== "") setQuery(focus.value);
-        scroller.current?.focus();
-        return;
-      }
-      // Enter and the arrows mean something else on a button and in a table.
-      if (event.key === "Enter" && focus instanceof HTMLButtonElement) return;
-      if (event.key.startsWith("Arrow") && focus?.closest(".flame-frames")) return;
-      const action = keys.current[event.key];
-      if (!action) return;
-      event.preventDefault();
-      event.stopPropagation();
-      action();
-    };
-    // Captured, so that a page with keys of its own does not act on the same press.
-    window.addEventListener("keydown", onKey, true);
-    return () => window.removeEventListener("keydown", onKey, true);
-  }, [alone]);
+  useKeys({ section, box, scroller, alone, actions, onSearch: setQuery });
 
   const now = width > 0 ? scene() : null;
   const chosenPlace = now && chosen !== null ? placeOf(now, chosen) : null;
@@ -317,54 +240,25 @@ export function FlameGraph({
       data-root={root}
       data-inverted={String(inverted)}
     >
-      <div class="flame-tools" role="toolbar" aria-label="Flame graph">
-        <label>
-          <span class="unseen">Search frames (a regular expression)</span>
-          <input
-            ref={box}
-            type="search"
-            placeholder="Search: regular expression"
-            value={typed}
-            class={query !== "" && !pattern ? "wrong" : ""}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
-        <span class="flame-found" role="status" data-flame="found">
-          {found}
-        </span>
-        <div class="end">
-          <button type="button" aria-pressed={inverted} onClick={turn}>
-            Callers
-          </button>
-          {given.base && (
-            <button
-              type="button"
-              aria-pressed={colours === "change"}
-              onClick={() => setColours(colours === "type" ? "change" : "type")}
-            >
-              Comparison
-            </button>
-          )}
-          {given.base && (
-            <button
-              type="button"
-              aria-pressed={side === "base"}
-              onClick={() => setSide(side === "here" ? "base" : "here")}
-            >
-              Widths of the baseline
-            </button>
-          )}
-          <button type="button" aria-pressed={table} onClick={() => setTable(!table)}>
-            Table
-          </button>
-          <button type="button" disabled={root === 0} onClick={() => setRoot(0)}>
-            Whole graph
-          </button>
-          <button type="button" aria-haspopup="dialog" onClick={() => setHelp(true)}>
-            Keys
-          </button>
-        </div>
-      </div>
+      <Toolbar
+        box={box}
+        typed={typed}
+        wrong={query !== "" && !pattern}
+        found={found}
+        inverted={inverted}
+        compared={given.base !== undefined && given.base !== null}
+        colours={colours}
+        side={side}
+        table={table}
+        zoomed={root !== 0}
+        onType={setTyped}
+        onInvert={turn}
+        onColours={setColours}
+        onSide={setSide}
+        onTable={() => setTable(!table)}
+        onWhole={() => setRoot(0)}
+        onHelp={() => setHelp(true)}
+      />
       <Legend data={data} colours={colours} theme={theme} />
       <div
         class="flame-scroll"
@@ -445,35 +339,6 @@ function usePaper(): boolean {
   return paper;
 }
 
-function Tip({ data, node, shown, x, y }: { data: FlameData; node: number; shown: number; x: number; y: number }) {
-  const right = x > innerWidth * 0.6;
-  const low = y > innerHeight * 0.65;
-  const style = {
-    ...(right ? { right: `${innerWidth - x + 14}px` } : { left: `${x + 14}px` }),
-    ...(low ? { bottom: `${innerHeight - y + 14}px` } : { top: `${y + 16}px` }),
-  };
-  return (
-    <div class="tooltip flame-tip" style={style}>
-      <p class="name">{data.names[data.name[node]]}</p>
-      <dl>
-        {facts(data, node, shown).map(([key, value]) => (
-          <div key={key}>
-            <dt>{key}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </div>
-  );
-}
-
 function boxStyle({ x, y, w }: { x: number; y: number; w: number }): Record<string, string> {
   return { left: `${x}px`, top: `${y}px`, width: `${Math.max(w, 2)}px`, height: `${ROW - 1}px` };
-}
-
-/** An expression for one name, or for its beginning where it is too long to be typed. */
-function exactly(name: string): string {
-  const LONGEST = 300;
-  const text = name.slice(0, LONGEST).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return name.length > LONGEST ? `^${text}` : `^${text}$`;
 }

@@ -108,3 +108,21 @@ export function pathTo(data: Pick<FlameData, "parent">, node: number): number[] 
   for (let i = node; i >= 0; i = data.parent[i]) path.push(i);
   return path.reverse();
 }
+
+/** The next box of the same row below the same caller, to either side. */
+export function neighbour(data: FlameData, laid: Layout, node: number, direction: 1 | -1): number | null {
+  const up = data.parent[node];
+  if (up < 0) return null;
+  const siblings = Array.from(laid.child.subarray(laid.first[up], laid.first[up + 1])).filter((c) => laid.width[c] > 0);
+  return siblings[siblings.indexOf(node) + direction] ?? null;
+}
+
+/** The widest box below one. */
+export function widest(laid: Layout, node: number): number | null {
+  let best: number | null = null;
+  for (let c = laid.first[node]; c < laid.first[node + 1]; c++) {
+    const child = laid.child[c];
+    if (laid.width[child] > 0 && (best === null || laid.width[child] > laid.width[best])) best = child;
+  }
+  return best;
+}

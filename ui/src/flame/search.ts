@@ -46,3 +46,10 @@ export function search(data: FlameData, pattern: RegExp, within = 0): Matches {
   }
   return { names, nodes, weight, count: names.reduce((a, b) => a + b, 0) };
 }
+
+/** An expression for one name, or for its beginning where it is too long to be typed. */
+export function exactly(name: string): string {
+  const LONGEST = 300;
+  const text = name.slice(0, LONGEST).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return name.length > LONGEST ? `^${text}` : `^${text}$`;
+}

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { pathTo } from "../flame/layout";
-import { expression } from "../flame/search";
+import { exactly, expression } from "../flame/search";
 import { count } from "../format";
 import { Details } from "./Details";
 import { type HeapPage, SORTS } from "./data";
@@ -241,9 +241,4 @@ export function Picture({ page, root, chosen, query, onRoot, onChoose, onQuery, 
       <HeapHelp open={help} onClose={() => setHelp(false)} />
     </section>
   );
-}
-
-/** An expression for one name. */
-export function exactly(name: string): string {
-  return `^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
 }

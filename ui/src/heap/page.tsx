@@ -6,13 +6,14 @@ import { useCallback, useState } from "preact/hooks";
 import "../style.css";
 import "../flame/flame.css";
 import "./heap.css";
+import { exactly } from "../flame/search";
 import { count } from "../format";
 import { applyTheme, storedTheme } from "../theme";
 import { useTheme } from "../useTheme";
 import type { HeapPage } from "./data";
 import { decodeHeap } from "./decode";
 import { Holders } from "./Holders";
-import { exactly, Picture } from "./Picture";
+import { Picture } from "./Picture";
 import { Tables } from "./Tables";
 import { bytes, objectsOf } from "./words";
 
