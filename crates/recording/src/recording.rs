@@ -444,7 +444,20 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Placement, SeriesKind};
+    use crate::{Placement, Role, SeriesKind};
+
+    #[test]
+    fn a_thread_is_called_by_its_name_or_by_its_id() {
+        let mut recording = Recording::new();
+        let process = recording.add_process(Process::default());
+        let mut label = |tid, name| {
+            let thread = recording.thread(process, tid, name, Role::App);
+            recording.thread_label(thread)
+        };
+        assert_eq!([label(Some(7), "mailer "), label(Some(8), "")], ["mailer", "thread 8"]);
+        assert_eq!(label(None, ""), "a thread without a name");
+        assert_eq!(Recording::new().thread_label(ThreadId(3)), "a thread without a name");
+    }
 
     #[test]
     fn a_source_that_is_not_on_the_clock_does_not_extend_what_the_recording_covers() {
