@@ -7,7 +7,7 @@
 use fathom_recording::Count;
 
 use crate::Window;
-use crate::near::Near;
+use crate::nearest::Near;
 
 /// A set of points in time, as intervals `[from, to)` in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

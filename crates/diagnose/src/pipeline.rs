@@ -23,7 +23,8 @@ use crate::windows::progress::Progress;
 use crate::windows::{self, Chosen, FindOn, Options, WindowError};
 use crate::{
     Case, Confidence, Diagnosis, Fact, Finding, FoundOn, Layer, Loss, SCHEMA, Seen, Statement, Status,
-    Window, Windows, account, gc_ruled_out, headline, ledger, limits, marks, merge, metrics, seen, status,
+    Window, Windows, account, gc_ruled_out, headline, ledger, limits, looked_at, marks, merge, metrics,
+    status,
 };
 
 /// Share of the loss that findings must explain for the rest to need no words.
@@ -134,7 +135,7 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
     let Judged { case, windows, merged, left } = judged;
     let Merged { mut findings, mut ruled_out, mut blind_spots } = merged;
     merge::limit_shares(&mut findings);
-    growth::begun::add(&case, &mut findings);
+    growth::threads_begun::add(&case, &mut findings);
     let ledger = ledger::ledger(recording, known.stacks(), &jvms, &case.slow, &case.base, &case.loss);
     // A finding of the collector's speaks for itself.
     if findings.iter().all(|finding| finding.layer != Layer::Gc) {
@@ -153,10 +154,10 @@ pub fn diagnose(recording: &Recording, options: &Options) -> Result<Diagnosis, W
         judged_ms: Case::length_ms(&case.slow),
         unrecorded_ms: chosen.unrecorded_ms,
         loss_measured: case.loss.measure.is_some(),
-        sights: seen::sights(&case, &sights, &jvms),
+        sights: looked_at::sights(&case, &sights, &jvms),
         few_stops: status::few_stops(&case, &sights, &jvms),
-        largest: if rest { seen::largest(&case, &ledger, &jvms) } else { Vec::new() },
-        threads: seen::threads(&case),
+        largest: if rest { looked_at::largest(&case, &ledger, &jvms) } else { Vec::new() },
+        threads: looked_at::threads(&case),
     };
     let status = status::of(&case, &sights, &jvms, &findings, chosen.steady);
     let status = match status {

@@ -4,7 +4,7 @@
 //! what lies between two of the one is passed at once in the other.
 
 use crate::intervals::Intervals;
-use crate::near::passed;
+use crate::nearest::passed;
 
 /// Those of a row that touch some intervals, each with its place in the row and its parts that lie
 /// in them. The row is in order of its beginnings; `ends_in_order`: in that of its ends, too.

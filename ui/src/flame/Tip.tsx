@@ -1,4 +1,4 @@
-// What a box is, beside the pointer.
+// What a box is, next to the pointer.
 
 import type { FlameData } from "./data";
 import { facts } from "./words";

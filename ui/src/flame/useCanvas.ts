@@ -1,4 +1,4 @@
-// Draws a flame graph when what it shows changes, when it is scrolled and when it gets another width.
+// Draws a flame graph when what it shows changes, when it is scrolled, and when its width changes.
 
 import type { RefObject } from "preact";
 import { useCallback, useEffect, useLayoutEffect } from "preact/hooks";

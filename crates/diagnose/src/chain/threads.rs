@@ -5,7 +5,7 @@ use fathom_recording::{Recording, Span, ThreadId};
 
 use super::Chains;
 use crate::intervals::Intervals;
-use crate::near::Near;
+use crate::nearest::Near;
 use crate::side_by_side::touching;
 use crate::thread_ledger::Taken;
 use crate::waits::{Category, record};

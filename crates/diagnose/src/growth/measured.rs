@@ -4,7 +4,7 @@
 use fathom_recording::ProcessId;
 
 use super::parts::{self, BASE, FRAMES, Kept, Part};
-use super::{Each, Grown, Growth, MORE, Per, calls, carriers, on_threads, several, worked};
+use super::{Each, Grown, Growth, MORE, Per, calls, carriers, joined_waits, on_threads, worked};
 use crate::attribution::Key;
 use crate::intervals::Intervals;
 use crate::sight::Sights;
@@ -47,7 +47,7 @@ pub(super) fn grown<'a>(
     for (cause, part) in parts.by_cause {
         let slow = (part.ms[0] + part.ms[1]) / (per.by[0] + per.by[1]).max(f64::MIN_POSITIVE);
         let base = part.ms[BASE] / per.by[BASE].max(f64::MIN_POSITIVE);
-        let holds = several::holds(&part.ms, &per.by, &lengths_ms);
+        let holds = joined_waits::holds(&part.ms, &per.by, &lengths_ms);
         let rate = |ms: f64, length_ms: f64| ms / length_ms.max(f64::MIN_POSITIVE);
         let slow_ms = frames[0].length_ms() + frames[1].length_ms();
         let usual = rate(part.ms[BASE], frames[BASE].length_ms());
@@ -66,9 +66,9 @@ pub(super) fn grown<'a>(
             several: Vec::new(),
         });
     }
-    let mut grown = several::joined(grown);
+    let mut grown = joined_waits::joined(grown);
     for whole in grown.iter_mut().filter(|g| !g.several.is_empty()) {
-        whole.holds = several::holds(&whole.part.ms, &per.by, &lengths_ms);
+        whole.holds = joined_waits::holds(&whole.part.ms, &per.by, &lengths_ms);
     }
     // Threads that came and sleep hold nobody up, unless somebody waits meanwhile.
     let waited: f64 = grown.iter().filter(|g| on_threads(g.key.category) && worked(g)).map(Grown::by).sum();

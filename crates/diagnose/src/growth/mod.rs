@@ -19,8 +19,7 @@
 
 mod answers;
 mod attributed;
-pub(crate) mod begun;
-mod below;
+mod below_method;
 pub(crate) mod busy_pools;
 pub(crate) mod busy_stage;
 mod callers;
@@ -30,24 +29,25 @@ mod classes;
 mod credit;
 pub(crate) mod demand;
 mod each;
-mod ended;
 mod extras;
 mod failing;
-mod fewer;
+mod fewer_at_a_time;
 mod finding;
 pub(crate) mod handshakes;
 pub(crate) mod held;
+mod joined_waits;
 mod lead;
 pub(crate) mod measured;
 mod mechanism;
 pub(crate) mod parts;
 pub(crate) mod reclaim;
-mod second;
+mod second_changes;
 mod sending;
-mod several;
-mod spread;
+mod spread_cpu;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod threads_begun;
+mod threads_ended;
 pub(crate) mod words;
 pub(crate) mod work;
 
@@ -438,7 +438,7 @@ impl<'a> Growth<'a> {
             let second = self.second_changes(case, (findings, &found), &mut left, lost_ms, rest_ms);
             found.extend(second);
         }
-        ended::add(case, self.jvm, &mut found);
+        threads_ended::add(case, self.jvm, &mut found);
         let all = self.all().max(f64::MIN_POSITIVE);
         let part = |g: &&Grown<'_>| Left {
             category: g.key.category,

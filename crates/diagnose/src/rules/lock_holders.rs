@@ -21,7 +21,7 @@ use super::lock_identity::Lock;
 use super::wait_case::Waits;
 use crate::chain::Chains;
 use crate::intervals::Intervals;
-use crate::near::Near;
+use crate::nearest::Near;
 use crate::waits::place::{NO_PLACE, Seen, java_method, place, seen_within};
 
 /// From a timestamp on, somebody holds a lock, or somebody queues for it, or it is let go.

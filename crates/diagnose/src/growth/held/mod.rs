@@ -11,8 +11,8 @@ pub(crate) mod clients;
 mod effort;
 mod given_up;
 mod in_flight;
-mod larger;
-mod more;
+mod larger_answers;
+mod more_requests;
 mod peers;
 
 use std::collections::BTreeMap;
