@@ -277,7 +277,8 @@ fn slow_starts_are_named_as_the_cause_with_who_starts_them_and_what_takes_the_ti
         let found = found.unwrap_or_else(|| panic!("JDK {release}: {verdict}"));
         assert_eq!(found["culprit"]["value"], "Starts.startOne", "JDK {release}: {found}");
         let title = &found["title"]["details"];
-        assert_eq!(title["part"]["value"], "the new thread waiting for a CPU", "JDK {release}: {title}");
+        let part = &title["part"]["parts"][0]["metric"];
+        assert_eq!(part, "thread-start-run-queue", "JDK {release}: {title}");
         assert!(title["share"]["value"].as_f64().unwrap() >= 0.5, "JDK {release}: {title}");
         let slow = title["starts"]["value"].as_f64().unwrap() as usize;
         assert!(slow > 0 && slow <= own.len(), "JDK {release}: {title}");
