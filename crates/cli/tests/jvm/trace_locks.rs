@@ -208,8 +208,10 @@ fn a_deadlock_that_stood_before_the_recording_began_is_reported() {
             let waits = title["details"]["waits"]["parts"].as_array().unwrap();
             for (thread, lock) in [("packer", "Deadlock$Cart"), ("buyer", "Deadlock$Stock")] {
                 let is_it = |wait: &Value| {
-                    let named = |name: &str| wait["details"][name]["value"].as_str().unwrap_or_default();
-                    named("thread") == thread && named("lock").starts_with(lock)
+                    let details = &wait["details"];
+                    let taken = &details["lock"]["parts"][0]["value"];
+                    details["thread"]["value"] == thread
+                        && taken.as_str().is_some_and(|class| class.starts_with(lock))
                 };
                 assert!(waits.iter().any(is_it), "JDK {release}: {verdict}");
             }
