@@ -248,12 +248,14 @@ impl<'a> Walk<'a> {
         let mut by: BTreeMap<Key<'a>, i64> = BTreeMap::new();
         for segment in did.iter().take(LOOKED_AT) {
             let ns = segment.to.min(to).saturating_sub(segment.from.max(from)).max(0);
-            *by.entry(segment.key).or_default() += ns;
+            let sum = by.entry(segment.key).or_default();
+            *sum = sum.saturating_add(ns);
         }
-        let all: i64 = by.values().sum();
-        let mut most: Vec<(Key<'a>, i64)> = by.into_iter().filter(|(_, ns)| ns * ONE_IN >= all).collect();
+        let all = by.values().copied().fold(0, i64::saturating_add);
+        let mut most: Vec<(Key<'a>, i64)> =
+            by.into_iter().filter(|(_, ns)| ns.saturating_mul(ONE_IN) >= all).collect();
         most.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
-        let kept: i64 = most.iter().map(|(_, ns)| ns).sum();
+        let kept = most.iter().map(|(_, ns)| *ns).fold(0, i64::saturating_add);
         let (mut at, length) = (from, to.saturating_sub(from) as f64);
         for (key, ns) in most {
             let end = at.saturating_add((length * ns as f64 / kept.max(1) as f64) as i64).min(to);

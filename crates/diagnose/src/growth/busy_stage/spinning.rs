@@ -32,6 +32,9 @@ pub(super) struct Spinning {
 impl Spinning {
     /// `None` where the threads do not spin, or as much as ever.
     pub(super) fn of(case: &Case<'_>, jvm: ProcessId, threads: &[ThreadId]) -> Option<Self> {
+        if case.base.is_empty() {
+            return None;
+        }
         let asked = |windows: &[Window]| {
             let within = Intervals::of_windows(windows);
             let mut asked = Asked::default();
@@ -61,7 +64,7 @@ impl Spinning {
 
     /// What a finding says of it.
     pub(super) fn fact(self) -> Fact {
-        let base = (self.base.polls >= 1.0).then(|| Value::per_second(self.base.polls));
+        let base = (self.base.polls > 0.0).then(|| Value::per_second(self.base.polls));
         let asked = facts::SELECTOR_SPINS.is(Value::per_second(self.slow.polls)).over(base);
         asked.with("reads", Value::per_second(self.slow.reads))
     }
@@ -88,8 +91,14 @@ mod tests {
         let (jvm, recording) = (built.jvm, built.sealed());
         let half =
             |from: i64, to: i64| vec![Window { from_ns: from * 1_000_000_000, to_ns: to * 1_000_000_000 }];
-        let case = Case { slow: half(30, 60), base: half(0, 30), whole_run: false, ..whole_run(&recording) };
-        Spinning::of(&case, jvm, &[ThreadId(0)]).is_some()
+        let mut case = Case { slow: half(30, 60), base: half(0, 30), ..whole_run(&recording) };
+        let spins = Spinning::of(&case, jvm, &[ThreadId(0)]).is_some();
+        case.base.clear();
+        assert!(
+            Spinning::of(&case, jvm, &[ThreadId(0)]).is_none(),
+            "as often as ever, for all that is known"
+        );
+        spins
     }
 
     #[test]

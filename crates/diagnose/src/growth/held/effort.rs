@@ -37,9 +37,11 @@ impl Growth<'_> {
         slow_rate <= FEWER * base_rate && base_cpus >= LEAST_CPUS && slow_cpus >= AS_MUCH * base_cpus
     }
 
-    /// Threads of the application that read as well as send, in the slow windows.
+    /// Threads of the application that read as well as send, in the slow windows or the baseline:
+    /// those of clients that went away ran as well.
     fn answering(&self, case: &Case<'_>) -> Vec<ThreadId> {
-        let within = Intervals::of_windows(&case.slow);
+        let both: Vec<Window> = case.slow.iter().chain(&case.base).copied().collect();
+        let within = Intervals::of_windows(&both);
         let (mut read, mut sent) = (FxHashSet::default(), FxHashSet::default());
         for made in case.recording.counts_of(count::SYSCALL_TOTALS).filter(|c| c.process() == self.jvm) {
             let Some(thread) = made.thread().filter(|_| within.counted_within(&made) > 0.0) else { continue };
@@ -71,8 +73,9 @@ mod tests {
     use crate::built::{Built, whole_run};
 
     /// A minute in which 800 requests a second are answered, and 80 in its middle third, each after
-    /// 5 ms; the thread that answers them is off the CPU for a part of each second.
-    fn answers_as_ever(off_usually_ms: f64, off_slow_ms: f64) -> bool {
+    /// 5 ms; the thread that answers them is off the CPU for a part of each second. `leave`: other
+    /// threads that answer as many each, and end before that.
+    fn answers_as_ever(off_usually_ms: f64, off_slow_ms: f64, leave: usize) -> bool {
         let mut built = Built::jvm("25", "G1", 60.0);
         let jvm = built.jvm;
         let third = |at: f64, value: f64| (at, at + 20.0, value);
@@ -87,6 +90,13 @@ mod tests {
         }
         built.counted_calls("worker", "read", 0.0, 60_000.0, 30_000);
         built.counted_calls("worker", "write", 0.0, 60_000.0, 30_000);
+        for i in 0..leave {
+            let thread = format!("leaves-{i}");
+            built.watched(&thread, 19.0);
+            built.with_stack((kind::SCHED_OFF, "sleeping"), &thread, &rest, &[], (0.0, 12_000.0));
+            built.counted_calls(&thread, "read", 0.0, 19_000.0, 10_000);
+            built.counted_calls(&thread, "write", 0.0, 19_000.0, 10_000);
+        }
         let recording = built.sealed();
         let window =
             |from: i64, to: i64| vec![Window { from_ns: from * 1_000_000_000, to_ns: to * 1_000_000_000 }];
@@ -99,8 +109,9 @@ mod tests {
 
     #[test]
     fn threads_that_run_as_much_for_fewer_requests_spend_more_on_each() {
-        assert!(answers_as_ever(600.0, 950.0), "less was asked for");
-        assert!(!answers_as_ever(600.0, 600.0), "as busy with a tenth of the requests");
-        assert!(answers_as_ever(980.0, 980.0), "hardly busy at all");
+        assert!(answers_as_ever(600.0, 950.0, 0), "less was asked for");
+        assert!(!answers_as_ever(600.0, 600.0, 0), "as busy with a tenth of the requests");
+        assert!(answers_as_ever(980.0, 980.0, 0), "hardly busy at all");
+        assert!(answers_as_ever(600.0, 600.0, 9), "nine of ten clients went away");
     }
 }
