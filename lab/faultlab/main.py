@@ -6,11 +6,13 @@ import os
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from . import always, catalogue, founding, page, rivals, score, workloads
 from .catalogue import LAB
 from .keeper import Keeper
+from .outside import BURN
 from .runner import LEAST_SECONDS, RECORD_SECONDS, RESULT, Runner
 
 
@@ -63,15 +65,18 @@ def run_cases(args):
     keeper, failed, began = Keeper(), 0, time.monotonic()
     runner = Runner(fathom, java, feature, args.seconds, paths, all_workloads, out, keeper)
     try:
-        for number, case in enumerate(due):
-            spent = time.monotonic() - began
-            left = f", some {spent / number * (len(due) - number) / 60:.0f} min left" if number else ""
-            print(f"{number + 1}/{len(due)} {case.id}{left}", flush=True)
-            try:
-                runner.run(case)
-            except (RuntimeError, OSError) as failure:
-                failed += 1
-                print(f"  failed: {failure}", flush=True)
+        with ExitStack() as others:
+            for _ in range(args.load):
+                others.enter_context(keeper.started([sys.executable, "-c", BURN]))
+            for number, case in enumerate(due):
+                spent = time.monotonic() - began
+                left = f", some {spent / number * (len(due) - number) / 60:.0f} min left" if number else ""
+                print(f"{number + 1}/{len(due)} {case.id}{left}", flush=True)
+                try:
+                    runner.run(case)
+                except (RuntimeError, OSError) as failure:
+                    failed += 1
+                    print(f"  failed: {failure}", flush=True)
     finally:
         keeper.close()
     print(f"{len(due) - failed} ran, {failed} failed")
@@ -131,6 +136,8 @@ def main():
             if name == "run":
                 command.add_argument("--seconds", type=seconds, default=RECORD_SECONDS,
                                      help=f"length of each recording, {LEAST_SECONDS} or more")
+                command.add_argument("--load", type=int, default=0, metavar="N",
+                                     help="other processes that compute all the time")
             command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
         if name == "cases":
             command.add_argument("--pages", default=str(LAB.parent / "docs/cases"), help="folder of the pages")
