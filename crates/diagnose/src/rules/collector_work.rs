@@ -2,7 +2,7 @@
 //! as that of a live recording, does not say what it spends its time on.
 
 use fathom_recording::vocabulary::{sample, source};
-use fathom_recording::{ProcessId, Recording, Role, StackId, ThreadId};
+use fathom_recording::{ProcessId, Recording, Role, StackId, Thread, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::gc_case::summed;
@@ -15,14 +15,23 @@ const MUCH: f64 = 0.4;
 /// CPU time in pauses that is too little to tell, milliseconds: some thirty samples at 99 Hz.
 const LITTLE_MS: f64 = 300.0;
 
-/// Work of collectors: its words, the beginnings of HotSpot's functions, and what makes it less.
+/// What a worker runs that has nothing left to do and waits for the others.
+const IDLE: [&str; 3] = ["SpinPause", "TaskTerminator::", "ParallelTaskTerminator::"];
+
+/// Work of collectors: its words, parts of the names of HotSpot's functions, and what makes it less.
 type Work = (&'static Metric, &'static [&'static str], &'static Metric);
 
 /// The special before the general. Copying what survives is what pauses are for, and is in none.
 static WORKS: [Work; 5] = [
     (
         &mechanisms::GC_REFERENCES,
-        &["ReferenceProcessor::", "RefProcPhase", "ParallelScavengeRefProc", "WeakProcessor::"],
+        &[
+            "ReferenceProcessor::",
+            "RefProcPhase",
+            "ParallelScavengeRefProc",
+            "WeakProcessor::",
+            "InstanceRefKlass",
+        ],
         &remedies::FEWER_REFERENCES,
     ),
     (
@@ -42,7 +51,15 @@ static WORKS: [Work; 5] = [
     ),
     (
         &mechanisms::GC_CARDS,
-        &["G1RemSet::", "G1ScanHRForRegionClosure", "G1MergeHeapRoots", "PSCardTable::", "CardTableRS::"],
+        &[
+            "G1RemSet::",
+            "G1ScanHRForRegionClosure",
+            "G1MergeHeapRoots",
+            "PSCardTable::",
+            "CardTableRS::",
+            "ClearNoncleanCardWrapper::",
+            "DirtyCardToOopClosure::",
+        ],
         &remedies::FEWER_OLD_TO_YOUNG,
     ),
 ];
@@ -63,12 +80,15 @@ fn most(case: &Case<'_>, jvm: ProcessId, collected: &Intervals) -> Option<(&'sta
     let kinds = sample::ON_CPU.map(|kind| recording.strings.find(kind));
     let mut by_stack: FxHashMap<StackId, f64> = FxHashMap::default();
     let threads = recording.threads.iter().enumerate();
-    let own = threads.filter(|(_, thread)| thread.process == jvm && thread.role == Role::Gc);
+    // The serial collector runs in the JVM's own thread.
+    let collects = |thread: &Thread| [Role::Gc, Role::Vm].contains(&thread.role);
+    let own = threads.filter(|(_, thread)| thread.process == jvm && collects(thread));
     for (i, _) in own {
         let samples = case.chains().samples(ThreadId(i as u32));
         for taken in samples.iter().filter(|taken| kinds.contains(&Some(taken.kind))) {
             if collected.touches(taken.t_ns, taken.t_ns)
                 && let Some(stack) = taken.stack()
+                && !is_in(recording, stack, &IDLE)
             {
                 *by_stack.entry(stack).or_default() += taken.weight.max(0) as f64 / 1e6;
             }
@@ -88,7 +108,7 @@ fn most(case: &Case<'_>, jvm: ProcessId, collected: &Intervals) -> Option<(&'sta
 
 fn is_in(recording: &Recording, stack: StackId, functions: &[&str]) -> bool {
     let mut frames = recording.frames_of(stack).filter(|frame| !frame.is_java());
-    frames.any(|frame| functions.iter().any(|function| frame.name().starts_with(function)))
+    frames.any(|frame| functions.iter().any(|function| frame.name().contains(function)))
 }
 
 #[cfg(test)]
@@ -100,13 +120,17 @@ mod tests {
     use crate::built::{Built, whole_run};
     use crate::{Confidence, Layer};
 
-    /// Ten pauses of 100 ms, in which a thread of the collector runs all the time: `scans_ms` of it
-    /// scanning stacks, the rest copying.
+    /// Ten pauses of 100 ms, in which a thread runs all the time: `scans_ms` of it scanning stacks,
+    /// the rest copying.
     fn reported(scans_ms: i64) -> Finding {
+        reported_of(scans_ms, "GC Thread#0", Role::Gc, "G1ParScanThreadState::do_copy_to_survivor_space")
+    }
+
+    fn reported_of(scans_ms: i64, thread: &str, role: Role, rest: &str) -> Finding {
         let mut built = Built::jvm("17", "G1", 10.0);
-        let thread = Some(built.recording.thread(built.jvm, Some(11), "GC Thread#0", Role::Gc));
+        let thread = Some(built.recording.thread(built.jvm, Some(11), thread, role));
         let scans = built.stack(&[("OopMapSet::all_do", Jvm), ("JavaThread::oops_do_frames", Jvm)]);
-        let copies = built.stack(&[("G1ParScanThreadState::do_copy_to_survivor_space", Jvm)]);
+        let copies = built.stack(&[(rest, Jvm)]);
         let (process, source) = (built.jvm, built.source);
         for i in 0..10 {
             for (stack, weight) in [(scans, scans_ms), (copies, 100 - scans_ms)] {
@@ -133,5 +157,9 @@ mod tests {
         assert!(scans.title.fact().find(&mechanisms::GC_STACKS).is_some());
         assert!(scans.advises(&remedies::SHALLOWER_STACKS), "{scans:#?}");
         assert!(reported(20).title.fact().find(&titles::COLLECTOR_WORK).is_none());
+        let serial = reported_of(90, "VM Thread", Role::Vm, "DefNewGeneration::copy_to_survivor_space");
+        serial.title.states(&titles::COLLECTOR_WORK, &[("value", "90%")]);
+        let idle = reported_of(60, "GC Thread#0", Role::Gc, "SpinPause");
+        idle.title.states(&titles::COLLECTOR_WORK, &[("value", "100%")]);
     }
 }

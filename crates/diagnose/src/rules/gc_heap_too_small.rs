@@ -7,15 +7,16 @@ mod young;
 
 use fathom_recording::vocabulary::{fact, figure};
 
-use super::finalizer_backlog;
 use super::gc_case::{GcCase, SEVERAL, blind, cited, median, most, summed};
 use super::gc_cpu::{Ready, waited};
 use super::heap_leak;
+use super::{collector_work, finalizer_backlog};
 use crate::collections::{Pause, live_points};
 use crate::confidence::Ground;
 use crate::facts::{
     Metric, Value, checks, culprits, meanings, pauses, reasons, ruled_out, scope, switch_on, titles,
 };
+use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
 use crate::metrics::gc::LIVE_SHARE;
 use crate::{Case, Fact, Finding, Judgement, Layer, MATTERS_SHARE, Rule};
@@ -373,6 +374,8 @@ fn found(rule: &dyn Rule, gc: &GcCase<'_, '_>, stopped: f64, cost_ms: f64, short
     finding.remedies = remedies::remedies(gc, tight, old);
     finding.verify = vec![if long { &checks::NO_LONG_FULL } else { &checks::LITTLE_STOPPED }.fact().into()];
     finalizer_backlog::tell(gc.case, gc.jvm, &mut finding);
+    let paused = Intervals::of(room.iter().map(|p| (p.span.t0_ns(), p.span.t1_ns())));
+    collector_work::report(gc.case, gc.jvm, &paused, &mut finding);
     finding
 }
 
