@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::chain::Chains;
 use crate::thread_ledger::Taken;
 use crate::waits::Category;
-use crate::waits::place::is_of_jdk;
+use crate::waits::place::{is_lambda, is_of_jdk};
 
 /// Within which time short waits are summed up, nanoseconds: those of a thread that waits often are
 /// recorded after a tenth of a second.
@@ -71,7 +71,8 @@ impl<'a> Places<'a> {
         chains.short_waits(thread).map(of).collect()
     }
 
-    /// The innermost method of a stack that is not the JDK's. Where all are, the outermost one
+    /// The innermost method of a stack that is neither the JDK's nor of a lambda's class, else that
+    /// of the lambda. Where all are the JDK's, the outermost one
     /// below those of an executor, or of the thread; empty without any.
     pub(crate) fn of(&mut self, stack: Option<StackId>) -> &'a str {
         stack.map_or("", |stack| self.known(stack).0)
@@ -87,7 +88,8 @@ impl<'a> Places<'a> {
         if let Some(known) = self.known.get(&stack) {
             return *known;
         }
-        let (mut outermost, mut task, mut queues, mut found) = ("", None, false, None);
+        let (mut outermost, mut task, mut queues) = ("", None, false);
+        let (mut found, mut lambda) = (None, None);
         for name in self.recording.frames_of(stack).filter(StackFrame::is_java).map(|frame| frame.name()) {
             if outermost.is_empty() || !name.starts_with(RUN) {
                 outermost = name;
@@ -95,13 +97,15 @@ impl<'a> Places<'a> {
             if !EXECUTORS.iter().any(|executor| name.starts_with(executor)) {
                 task = Some(name);
             }
-            if !is_of_jdk(name) {
+            if is_lambda(name) {
+                lambda = lambda.or(Some(name));
+            } else if !is_of_jdk(name) {
                 found = Some(name);
                 break;
             }
             queues |= is_of_queue(name);
         }
-        let place = found.or(task).unwrap_or(outermost);
+        let place = found.or(lambda).or(task).unwrap_or(outermost);
         *self.known.entry(stack).or_insert((place, queues))
     }
 }
@@ -128,5 +132,11 @@ mod tests {
         assert_eq!(below(&["sun.security.ssl.SSLEngineImpl.unwrap", exchange]), exchange);
         assert_eq!(below(&["java.util.HashMap.get", "shop.Orders.find", exchange]), "shop.Orders.find");
         assert_eq!(below(&["java.util.concurrent.ThreadPoolExecutor.getTask"]), worker[0]);
+        let lambda = ["java.util.concurrent.CompletableFuture.join", "shop.Cart$$Lambda.apply"];
+        assert_eq!(
+            below(&[&lambda[..], &["java.util.stream.ReferencePipeline.forEach", "shop.Cart.sum"]].concat()),
+            "shop.Cart.sum"
+        );
+        assert_eq!(below(&lambda), "shop.Cart$$Lambda.apply");
     }
 }

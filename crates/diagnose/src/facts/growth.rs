@@ -64,6 +64,8 @@ super::metrics! {
     WAY = "waits-followed-to", "waits were followed to who ended them: {steps* ← }";
     /// A method's share of what grew.
     SHARE_OF = "share-of-growth", "{method} {value}";
+    /// A method that has most of what the one before it has, far below it.
+    SHARE_WITHIN = "share-within-growth", "below it {method} {value}";
     /// How many of the threads wait for the first of them.
     BEHIND = "threads-behind", "{value} of {threads} threads wait behind it[ in {place}]";
     /// Virtual threads that do not let go of their carriers.

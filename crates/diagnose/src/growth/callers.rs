@@ -1,13 +1,13 @@
 //! From where a part of an operation's time is called, where that is new: the method at which the
 //! change begins, above the one that the time is spent in.
 
-use fathom_recording::{Recording, StackId};
+use fathom_recording::{Recording, StackFrame, StackId};
 use rustc_hash::FxHashMap;
 
 use super::Per;
 use super::parts::{BASE, FRAMES, Part};
-use crate::own_code::OwnCode;
-use crate::waits::place::is_of_jdk;
+use crate::own_code::{OwnCode, is_made_at_run_time};
+use crate::waits::place::{is_lambda, is_of_jdk};
 
 /// Share of a part's slow time that must have a caller on its stack.
 const CALLED_MOSTLY: f64 = 0.8;
@@ -125,7 +125,7 @@ pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
     let mut methods: Vec<&str> = Vec::new();
     for frame in recording.frames_of(stack) {
         let name = frame.name();
-        if frame.is_java() && !is_of_jdk(name) && !name.contains("$$Lambda") && !methods.contains(&name) {
+        if frame.is_java() && !is_of_jdk(name) && !is_lambda(name) && !methods.contains(&name) {
             methods.push(name);
         }
     }
@@ -134,24 +134,38 @@ pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
 
 /// The method of the JDK that a method of the application calls for most of its part's slow time,
 /// and for which share of it: what a method does is more often in what it calls than in its name.
-pub(super) fn mostly_in<'a>(
-    recording: &'a Recording,
-    part: &Part<'_>,
-    place: &str,
-) -> Option<(&'a str, f64)> {
+/// Behind it the one farthest below it that still has most of that time, if it is of another class:
+/// a logger is slow for what its handler does.
+pub(super) fn mostly_in<'a>(recording: &'a Recording, part: &Part<'_>, place: &str) -> Vec<(&'a str, f64)> {
     let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
+    // By method, with how far below the place it is, weighted by its time.
+    let mut below: FxHashMap<&'a str, (f64, f64)> = FxHashMap::default();
     let mut all = 0.0;
     for (stack, ms) in &part.by_stack {
         let slow = ms[0] + ms[1];
         all += slow;
-        let frames = recording.frames_of(*stack).map(|frame| frame.name());
-        let called = frames.take_while(|name| *name != place).filter(|name| is_of_jdk(name));
-        if let Some(called) = called.last() {
-            *calls.entry(called).or_default() += slow;
+        let frames = recording.frames_of(*stack).take_while(|frame| frame.name() != place);
+        let called: Vec<&str> = frames.filter(StackFrame::is_java).map(|frame| frame.name()).collect();
+        let Some(first) = called.iter().rposition(|name| is_of_jdk(name)) else { continue };
+        *calls.entry(called[first]).or_default() += slow;
+        let mut passed: Vec<&str> = Vec::new();
+        for (away, name) in called[..=first].iter().rev().enumerate() {
+            if !passed.contains(name) && !is_made_at_run_time(name) {
+                passed.push(name);
+                let sum = below.entry(name).or_default();
+                *sum = (sum.0 + slow, sum.1 + slow * away as f64);
+            }
         }
     }
-    let most = calls.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(a.0)))?;
-    (most.1 >= MOSTLY_IN * all && all > 0.0).then(|| (most.0, most.1 / all))
+    let is_most = |ms: f64| all > 0.0 && ms >= MOSTLY_IN * all;
+    let most = calls.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(a.0)));
+    let Some((entry, ms)) = most.filter(|(_, ms)| is_most(*ms)) else { return Vec::new() };
+    let class = |name: &'a str| name.rsplit_once('.').map_or("", |(class, _)| class);
+    let others = below.into_iter().filter(|(name, (ms, _))| is_most(*ms) && class(name) != class(entry));
+    let away = |(name, (ms, away)): &(&'a str, (f64, f64))| (away / ms, *name);
+    let farthest = others.max_by(|a, b| away(a).0.total_cmp(&away(b).0).then(away(b).1.cmp(away(a).1)));
+    let farthest = farthest.map(|(name, (ms, _))| (name, ms / all));
+    [Some((entry, ms / all)), farthest].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -166,7 +180,7 @@ mod tests {
     fn what_a_method_does_is_named_by_what_it_calls_of_the_jdk_for_most_of_its_time() {
         let mut built = Built::jvm("25", "G1", 10.0);
         let own = ["shop.Cart.sum", "shop.Cart.add", "java.lang.Thread.run"];
-        let mut part = |own_ms: f64| {
+        let mut part = |own_ms: f64, hashes_ms: f64| {
             let mut part = Part::default();
             let mut ran = |called: &[&str], slow_ms: f64| {
                 let frames: Vec<_> = called.iter().chain(&own).map(|name| (*name, FrameType::C2)).collect();
@@ -175,12 +189,15 @@ mod tests {
             ran(&[], own_ms);
             ran(&["java.util.HashMap.hash", "java.util.HashMap.get"], 15.0);
             ran(&["java.util.HashMap.putVal"], 5.0);
+            ran(&["java.lang.Long.hashCode", "java.util.HashMap.hash", "java.util.HashMap.get"], hashes_ms);
             part
         };
-        let (mostly, hardly) = (part(10.0), part(100.0));
+        let (mostly, hardly, hashes) = (part(10.0, 0.0), part(100.0, 0.0), part(10.0, 90.0));
         let recording = built.sealed();
-        assert_eq!(mostly_in(&recording, &mostly, own[0]), Some(("java.util.HashMap.get", 0.5)));
-        assert_eq!(mostly_in(&recording, &hardly, own[0]), None);
+        assert_eq!(mostly_in(&recording, &mostly, own[0]), [("java.util.HashMap.get", 0.5)]);
+        assert_eq!(mostly_in(&recording, &hardly, own[0]), []);
+        let farther = [("java.util.HashMap.get", 0.875), ("java.lang.Long.hashCode", 0.75)];
+        assert_eq!(mostly_in(&recording, &hashes, own[0]), farther);
     }
 
     #[test]

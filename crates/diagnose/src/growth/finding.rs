@@ -139,10 +139,14 @@ impl<'a> Growth<'a> {
             facts::SHARE_OF.is(Value::share(share)).with("method", Value::name(name))
         };
         let several: Vec<Fact> = match lead.part.several.is_empty() {
-            true if key.category.is_running() => mostly_in(case.recording, part, key.place)
-                .map(|(name, share)| share_of(name, share))
-                .into_iter()
-                .collect(),
+            true if key.category.is_running() => {
+                let mut called = mostly_in(case.recording, part, key.place).into_iter();
+                let first = called.next().map(|(name, share)| share_of(name, share));
+                let within = called.map(|(name, share)| {
+                    facts::SHARE_WITHIN.is(Value::share(share)).with("method", Value::name(name))
+                });
+                first.into_iter().chain(within).collect()
+            }
             _ => lead.part.several.iter().map(|(name, share)| share_of(name, *share)).collect(),
         };
         let several = (!several.is_empty()).then(|| Value::list(several));

@@ -12,6 +12,12 @@ pub(crate) fn is_of_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 
+/// Whether a method is one of the class that the JVM makes of a lambda or of a method reference: its
+/// name says nothing, and the method that calls it does.
+pub(crate) fn is_lambda(name: &str) -> bool {
+    name.contains("$$Lambda")
+}
+
 /// The place of a wait that was recorded without a stack.
 pub(crate) const NO_PLACE: &str = "";
 
@@ -47,9 +53,11 @@ pub(crate) fn seen_within(recording: &Recording, stack: StackId, method: &str) -
 }
 
 /// The place that a stack takes a lock at: the first method of the application, else of whoever is
-/// not the lock itself.
+/// not the lock itself; one of a lambda's class only where there is no other.
 pub(crate) fn place<'a>(recording: &'a Recording, stack: Option<StackId>, own: &[&str]) -> &'a str {
     let of_lock = |name: &str| own.iter().any(|prefix| name.starts_with(prefix));
-    let place = java_method(recording, stack, is_of_jdk).or_else(|| java_method(recording, stack, of_lock));
+    let place = java_method(recording, stack, |name| is_of_jdk(name) || is_lambda(name))
+        .or_else(|| java_method(recording, stack, is_of_jdk))
+        .or_else(|| java_method(recording, stack, of_lock));
     place.unwrap_or(NO_PLACE)
 }
