@@ -18,7 +18,7 @@ const LITTLE_MS: f64 = 300.0;
 /// What a worker runs that has nothing left to do and waits for the others.
 const IDLE: [&str; 3] = ["SpinPause", "TaskTerminator::", "ParallelTaskTerminator::"];
 
-/// Work of collectors: its words, parts of the names of HotSpot's functions, and what makes it less.
+/// Work of collectors: its words, parts of names of HotSpot functions, and what makes it less.
 type Work = (&'static Metric, &'static [&'static str], &'static Metric);
 
 /// The special before the general. Copying what survives is what pauses are for, and is in none.

@@ -12,8 +12,8 @@ pub(crate) fn is_of_jdk(name: &str) -> bool {
     JDK.iter().any(|package| name.starts_with(package))
 }
 
-/// Whether a method is one of the class that the JVM makes of a lambda or of a method reference: its
-/// name says nothing, and the method that calls it does.
+/// Whether a method is one of the class that the JVM makes of a lambda or of a method reference:
+/// its name says nothing, and the method that calls it does.
 pub(crate) fn is_lambda(name: &str) -> bool {
     name.contains("$$Lambda")
 }
