@@ -107,8 +107,10 @@ pub(crate) struct Attribution<'c, 'a> {
 struct Walk<'a> {
     /// The pool of the thread that waits first.
     own: Pool<'a>,
-    /// The threads that lead here.
+    /// The threads that lead here and wait meanwhile.
     on_the_way: Vec<ThreadId>,
+    /// How many threads lead here in all.
+    depth: usize,
     steps: Vec<Step<'a>>,
     pieces: Vec<Piece<'a>>,
 }
@@ -136,7 +138,8 @@ impl<'c, 'a> Attribution<'c, 'a> {
     ) -> Vec<Piece<'a>> {
         let first = Step { key, other: None };
         let own = Pool::of(self.chains, thread);
-        let mut walk = Walk { own, on_the_way: vec![thread], steps: vec![first], pieces: Vec::new() };
+        let mut walk =
+            Walk { own, on_the_way: vec![thread], depth: 1, steps: vec![first], pieces: Vec::new() };
         match ended_by.filter(|other| *other != thread) {
             Some(other) => self.meanwhile(&mut walk, (other, queues), from, to),
             None => walk.ends(from, to),
@@ -147,9 +150,10 @@ impl<'c, 'a> Attribution<'c, 'a> {
     /// What a thread did between two timestamps, and whether the one that waited for it did so in a
     /// queue.
     fn meanwhile(&mut self, walk: &mut Walk<'a>, (thread, queues): (ThreadId, bool), from: i64, to: i64) {
-        if walk.on_the_way.len() >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
+        if walk.depth >= MOST_DEPTH || walk.on_the_way.contains(&thread) {
             return walk.ends(from, to);
         }
+        walk.depth += 1;
         let other = Some(Pool::of(self.chains, thread)).filter(|pool| *pool != walk.own);
         // What a colleague was given to do is a request of its own: it gave back what it had taken
         // for that, and who had that before is not known.
@@ -157,7 +161,6 @@ impl<'c, 'a> Attribution<'c, 'a> {
         let is_colleague =
             waiter.is_some_and(|waiter| Pool::of(self.chains, *waiter) == Pool::of(self.chains, thread));
         let segments = self.segments_of(thread);
-        walk.on_the_way.push(thread);
         let first = segments.partition_point(|segment| segment.to <= from);
         let end = segments.partition_point(|segment| segment.from < to).max(first);
         let mut at = from;
@@ -169,14 +172,22 @@ impl<'c, 'a> Attribution<'c, 'a> {
         let last = within.iter().rposition(|segment| segment.rests && segment.to <= to);
         if let Some(rest) = last.map(|last| &within[last]) {
             let brought = rest.to;
-            walk.steps.push(Step { key: rest.key, other });
+            let step = Step { key: rest.key, other };
+            let is_new = walk.steps.last() != Some(&step);
+            if is_new {
+                walk.steps.push(step);
+            }
+            // A thread that rests may have brought work itself before: it is not on the way.
             match rest.ended_by.filter(|_| !is_colleague) {
                 Some(other) => self.meanwhile(walk, (other, false), from, brought),
                 None => walk.ends(from, brought),
             }
-            walk.steps.pop();
+            if is_new {
+                walk.steps.pop();
+            }
             at = brought;
         }
+        walk.on_the_way.push(thread);
         let left = &within[last.map_or(0, |last| last + 1)..];
         for (i, segment) in left.iter().enumerate() {
             if walk.pieces.len() >= MOST_PIECES {
@@ -219,6 +230,7 @@ impl<'c, 'a> Attribution<'c, 'a> {
         }
         walk.ends(at, to);
         walk.on_the_way.pop();
+        walk.depth -= 1;
     }
 
     fn segments_of(&mut self, thread: ThreadId) -> Rc<[Segment<'a>]> {

@@ -306,6 +306,27 @@ fn work_that_was_handed_over_late_comes_to_what_whoever_hands_it_over_did_before
 }
 
 #[test]
+fn tasks_that_follow_each_other_through_a_pool_are_each_charged_with_what_they_did() {
+    // Two threads that could work at once take turns, as each task is handed on by the one before.
+    let first: Vec<Wait<'_>> = vec![
+        (0, 10, &SLEEP, None),
+        (10, 20, &REST, Some(2)),
+        (20, 30, &SLEEP, None),
+        (30, 40, &REST, Some(2)),
+        (40, 50, &SLEEP, None),
+    ];
+    let second: Vec<Wait<'_>> = vec![
+        (0, 10, &REST, Some(1)),
+        (10, 20, &SLEEP, None),
+        (20, 30, &REST, Some(1)),
+        (30, 40, &SLEEP, None),
+    ];
+    let recording = recording(&[vec![(0, 50, &ANSWER, Some(1))], first, second]);
+    let expected = [(Category::Sleep, "shop.Peer.answer".to_owned(), 50)];
+    assert_eq!(pieces(&recording, "worker-0"), expected);
+}
+
+#[test]
 fn a_thread_that_rests_once_it_has_let_go_is_charged_with_what_it_did_before() {
     let recording = recording(&[
         vec![(100, 200, &TAKE, Some(1))],

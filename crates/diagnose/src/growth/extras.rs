@@ -60,7 +60,7 @@ impl<'a> Growth<'a> {
             evidence: None,
             remedy: Some(words::let_go_of_carriers(jdk()).remedy()),
         });
-        let fewer = self.fewer(lead.part).map(|fewer| Extra {
+        let fewer = self.fewer(case, lead.part).map(|fewer| Extra {
             title: fewer.in_title(),
             evidence: Some((At::First, fewer.evidence())),
             remedy: Some(remedies::FIND_LOST_PERMITS.remedy()),

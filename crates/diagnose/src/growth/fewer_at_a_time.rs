@@ -6,10 +6,15 @@
 //!        fewer                 fewer              as long as ever ─▶ the place is narrower, and not slower
 //! ```
 
+use fathom_recording::ProcessId;
+
 use super::parts::BASE;
 use super::{Grown, Growth, MOST};
+use crate::attribution::{Key, segments};
 use crate::facts::{Metric, Value, growth as facts};
-use crate::{Evidence, Fact};
+use crate::intervals::Intervals;
+use crate::places::Places;
+use crate::{Case, Evidence, Fact};
 
 /// How many threads at a time must usually be there for fewer to mean something.
 const SEVERAL: f64 = 1.5;
@@ -20,6 +25,10 @@ const AS_EVER: f64 = 1.3;
 /// … and how many times as short: those that are left have the peer to themselves.
 const SHORTER: f64 = 2.0;
 
+/// What of the waits for it threads must do themselves, among those that operations are known to
+/// have.
+const OF_OTHERS: f64 = 0.1;
+
 /// How many threads at a time do something, slow and in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fewer {
@@ -28,16 +37,39 @@ pub(super) struct Fewer {
     each_ms: [f64; 2],
 }
 
+/// Milliseconds for which threads of a JVM did something themselves, in the slow windows and in the
+/// baseline.
+fn of_all_threads(case: &Case<'_>, jvm: ProcessId, key: &Key<'_>) -> [f64; 2] {
+    let chains = case.chains();
+    let mut places = Places::of_recording(case.recording);
+    let mut did: Vec<(i64, i64)> = Vec::new();
+    let frames = [&case.slow, &case.base].map(|windows| Intervals::of_windows(windows));
+    let mut sums = [0.0; 2];
+    for thread in chains.application_threads(jvm) {
+        let segments = segments::of(chains, &mut places, thread);
+        did.clear();
+        did.extend(segments.iter().filter(|s| s.key == *key).map(|s| (s.from, s.to)));
+        let did = Intervals::of(did.iter().copied());
+        sums.iter_mut().zip(&frames).for_each(|(sum, frame)| *sum += did.and(frame).length_ms());
+    }
+    sums
+}
+
 impl Growth<'_> {
     /// That fewer threads at a time do what others wait for, and each as quickly as ever.
-    pub(super) fn fewer(&self, grown: &Grown<'_>) -> Option<Fewer> {
+    pub(super) fn fewer(&self, case: &Case<'_>, grown: &Grown<'_>) -> Option<Fewer> {
         // What a waiting thread is charged with is the time of another one.
         let waited = grown.part.waited_ms();
         let own = |frame: usize| (grown.part.ms[frame] - waited[frame]).max(0.0);
         let [first, second, base_ms] = self.lengths_ms;
-        let at_a_time = [(own(0) + own(1)) / (first + second), own(BASE) / base_ms];
+        let mut own_ms = [own(0) + own(1), own(BASE)];
+        // Who does it may be a pool that takes part in operations by these waits alone.
+        if own_ms[1] <= OF_OTHERS * waited[BASE] {
+            own_ms = of_all_threads(case, self.jvm, &grown.key);
+        }
+        let at_a_time = [own_ms[0] / (first + second), own_ms[1] / base_ms];
         let operations = [self.per.by[0] + self.per.by[1], self.per.by[BASE]];
-        let each_ms = [(own(0) + own(1)) / operations[0], own(BASE) / operations[1]];
+        let each_ms = [own_ms[0] / operations[0], own_ms[1] / operations[1]];
         let waits_ms = (waited[0] + waited[1]) / operations[0] - waited[BASE] / operations[1];
         let is_as_ever = each_ms[0] <= AS_EVER * each_ms[1] && each_ms[1] <= SHORTER * each_ms[0];
         let is_narrower = at_a_time[1] >= SEVERAL && at_a_time[0] <= LEFT * at_a_time[1];
@@ -67,7 +99,7 @@ impl Fewer {
 mod tests {
     use super::facts;
     use crate::Statement;
-    use crate::growth::tests::{READ, Service, is_slow};
+    use crate::growth::tests::{READ, SLEEP, Service, is_slow};
     use fathom_recording::FrameType::{C2, Kernel};
     use fathom_recording::vocabulary::{kind, label};
     use fathom_recording::{Role, Sink};
@@ -77,6 +109,19 @@ mod tests {
         ("java.util.concurrent.locks.LockSupport.park", C2),
         ("java.util.concurrent.LinkedBlockingQueue.poll", C2),
         ("shop.Pool.take", C2),
+    ];
+
+    const ANSWER: [(&str, fathom_recording::FrameType); 4] = [
+        ("futex_wait", Kernel),
+        ("java.util.concurrent.locks.LockSupport.park", C2),
+        ("java.util.concurrent.CompletableFuture.join", C2),
+        ("shop.Client.ask", C2),
+    ];
+    const REST: [(&str, fathom_recording::FrameType); 4] = [
+        ("futex_wait", Kernel),
+        ("java.util.concurrent.locks.LockSupport.park", C2),
+        ("java.util.concurrent.LinkedBlockingQueue.take", C2),
+        ("java.util.concurrent.ThreadPoolExecutor.getTask", C2),
     ];
 
     /// Six workers, each of which reads for 100 ms for each of its operations, 10 a second. While
@@ -108,6 +153,50 @@ mod tests {
             }
         }
         service.diagnosis().findings.remove(0).title
+    }
+
+    /// Six clients wait for the tasks that they gave a pool of six threads, one after the other: each
+    /// sleeps for 50 ms, all six of them at once in the baseline and in turn while it is slow.
+    #[test]
+    fn tasks_of_another_pool_that_now_follow_each_other_are_counted_there() {
+        let mut service = Service::of((120.0, 20.0));
+        let (sleep, rest, wait) = (service.stack(&SLEEP), service.stack(&REST), service.stack(&ANSWER));
+        for i in 0..6_i64 {
+            let jvm = service.built.jvm;
+            let mut thread = |name: String, tid: i64| {
+                let thread = service.built.recording.thread(jvm, Some(tid), &name, Role::App);
+                service.row(kind::SCHED_WATCHED, thread, (0, 60_000), None, &[]);
+                thread
+            };
+            let (client, task) =
+                (thread(format!("client-{i}"), 100 + i), thread(format!("task-{i}"), 200 + i));
+            let by = |row: i64| format!("task-{row} ({})", 200 + row);
+            let (own, before) = (by(i), by((i + 5) % 6));
+            for (from, to, turns) in [(0, 20_000, 1), (20_000, 40_000, 6), (40_000, 60_000, 1)] {
+                let mut begin = from;
+                while begin < to {
+                    let in_turn = if turns == 1 { 50 } else { 50 * (i + 1) };
+                    let end = if begin == from { begin + in_turn } else { begin + 50 * turns };
+                    let end = end.min(to);
+                    let sleeps = end - 50;
+                    service.row(
+                        kind::SCHED_OFF,
+                        client,
+                        (begin, end - 1),
+                        Some(wait),
+                        &[(label::WAKER, &own)],
+                    );
+                    if begin < sleeps {
+                        let labels = [(label::WAKER, before.as_str())];
+                        service.row(kind::SCHED_OFF, task, (begin, sleeps), Some(rest), &labels);
+                    }
+                    service.row(kind::SCHED_OFF, task, (sleeps.max(begin), end), Some(sleep), &[]);
+                    begin = end;
+                }
+            }
+        }
+        let title = service.diagnosis().findings.remove(0).title;
+        title.states(&facts::FEWER, &[("value", "1.0"), ("baseline", "6.0")]);
     }
 
     #[test]
