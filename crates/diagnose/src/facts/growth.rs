@@ -109,7 +109,7 @@ super::metrics! {
     ENDED_MEANWHILE = "threads-ended-meanwhile", "{title}; {value?thread|threads} {names} ended when it began";
     /// Threads that begin while it is slow and do not end, and the finding that this is added to.
     BEGUN = "threads-begun",
-        "[{title}; ]{value} threads {pool}-# began meanwhile, and [{ended}|none] of them ended";
+        "[{title}; ]{value} threads {pool} began meanwhile, and [{ended}|none] of them ended";
     /// The same, with how long they had lived.
     ENDED = "threads-ended", "{value?thread|threads} {names} ended, after having lived since the recording began";
     /// Running time that grew in many methods below one.

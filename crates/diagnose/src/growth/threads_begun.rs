@@ -7,8 +7,8 @@ use fathom_recording::vocabulary::kind;
 use fathom_recording::{ProcessId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use crate::attribution::Pool;
 use crate::facts::{Value, growth as facts, remedies};
+use crate::thread_ledger::pool;
 use crate::{Case, Evidence, Finding};
 
 /// How long before a slow window such threads may begin to come: what they take adds up.
@@ -25,8 +25,9 @@ const STAY: f64 = 0.95;
 const END_NS: i64 = 1_000_000_000;
 
 /// A pool of which threads begin and none end.
-struct Begun<'a> {
-    pool: Pool<'a>,
+struct Begun {
+    /// The names of its threads, with a `#` for each number.
+    pool: String,
     threads: usize,
     ended: usize,
     first_ns: i64,
@@ -36,7 +37,7 @@ struct Begun<'a> {
 pub(crate) fn add(case: &Case<'_>, findings: &mut [Finding]) {
     let Some(first) = findings.first_mut() else { return };
     let Some(begun) = find(case, first.process_id) else { return };
-    let pool = Value::name(begun.pool.name);
+    let pool = Value::name(&begun.pool);
     let said = facts::BEGUN
         .is(Value::count(begun.threads))
         .with("ended", (begun.ended > 0).then(|| Value::count(begun.ended)));
@@ -48,7 +49,7 @@ pub(crate) fn add(case: &Case<'_>, findings: &mut [Finding]) {
 }
 
 /// The pool of which most threads began.
-fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Begun<'a>> {
+fn find(case: &Case<'_>, jvm: ProcessId) -> Option<Begun> {
     let chains = case.chains();
     let onset = case.slow.first()?.from_ns.saturating_sub(BEFORE_NS);
     let mut lives: FxHashMap<ThreadId, (i64, i64)> = FxHashMap::default();
@@ -58,11 +59,11 @@ fn find<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<Begun<'a>> {
         *life = (life.0.min(span.t0_ns()), life.1.max(span.t1_ns()));
     }
     let ends_ns = lives.values().map(|life| life.1).max()?.saturating_sub(END_NS);
-    let mut pools: BTreeMap<Pool<'a>, (Vec<(i64, i64)>, usize)> = BTreeMap::new();
+    let mut pools: BTreeMap<String, (Vec<(i64, i64)>, usize)> = BTreeMap::new();
     let of_kernel = |id: &ThreadId| case.recording.threads[id.index()].tid.is_some();
     for thread in chains.application_threads(jvm).into_iter().filter(of_kernel) {
         let Some(life) = lives.get(&thread) else { continue };
-        let pool = pools.entry(Pool::of(chains, thread)).or_default();
+        let pool = pools.entry(pool(chains.name(thread))).or_default();
         match life.0 >= onset {
             true => pool.0.push(*life),
             false => pool.1 += 1,
@@ -114,7 +115,7 @@ mod tests {
     fn threads_that_begin_one_after_the_other_and_never_end_are_reported() {
         let leaks = diagnosis(120, 100, 60_000);
         let first = &leaks.findings[0];
-        first.title.states(&facts::BEGUN, &[("value", "120"), ("pool", "watch")]);
+        first.title.states(&facts::BEGUN, &[("value", "120"), ("pool", "watch-#")]);
         assert!(first.advises(&remedies::END_THREADS), "{first:#?}");
         let is_reported =
             |diagnosis: Diagnosis| diagnosis.findings[0].title.fact().find(&facts::BEGUN).is_some();

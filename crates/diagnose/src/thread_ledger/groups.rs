@@ -246,7 +246,7 @@ fn role(role: Role) -> &'static str {
 
 /// A thread's name with each number as `#`: "http-nio-8080-exec-7" is of pool "http-nio-#-exec-#".
 /// A digit after a single letter is part of a name: C1, C2, G1.
-fn pool(name: &str) -> String {
+pub(crate) fn pool(name: &str) -> String {
     let mut pool = String::with_capacity(name.len());
     let mut letters = 0;
     for c in name.chars() {

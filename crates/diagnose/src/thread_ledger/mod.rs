@@ -34,6 +34,7 @@ use serde::Serialize;
 
 pub(crate) use charge::{ByCategory, ThreadIntervals};
 pub use groups::By;
+pub(crate) use groups::pool;
 pub use rank::{Slice, SlowRank, SlowWeight, Weight};
 pub(crate) use rank::{growth, parts};
 pub(crate) use thread_records::Taken;

@@ -47,7 +47,7 @@ super::remedies! {
         "look at what this thread waits for with a time limit: a batch that is to be full first (linger, flush interval, group commit), a poll, a delay; shorten it, or let what arrives end it",
         "any JDK", "smaller batches cost more for each";
     END_THREADS = "remedy-end-threads",
-        "find what starts the threads {value}-# (fathom flame --kind thread.start shows from where), and make one pool, timer or client for all operations, or shut each down when it is no longer needed",
+        "find what starts the threads {value} (fathom flame --kind thread.start shows from where), and make one pool, timer or client for all operations, or shut each down when it is no longer needed",
         "any JDK", "";
     WHY_THREADS_ENDED = "remedy-why-threads-ended",
         "find out why [{value}|threads of this pool] ended: an exception that leaves run() ends its thread (catch it there, and set an UncaughtExceptionHandler that logs)",
