@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fathom_recording::vocabulary::{fact, sample};
+use fathom_recording::vocabulary::{fact, kind, sample};
 use fathom_recording::{FrameType, ProcessId, StackId};
 
 use super::cpu_case::{Cpu, Seen, unseen};
@@ -21,6 +21,9 @@ use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 const FOR_GOOD_NS: i64 = 5_000_000_000;
 /// Share of the JVM's CPU time from which on a method counts.
 const COUNTS: f64 = 0.05;
+/// Share of the JVM's CPU time from which on methods count together however little each takes, where
+/// the compilers do next to nothing: fewer compilations than one for each second of that time.
+const ALL: f64 = 0.5;
 /// What compiled code would save of the interpreter's time: it takes some twenty times as long.
 const SAVED: f64 = 0.95;
 /// Samples from which on such a share is sure enough to be likely: that of n samples is known to
@@ -28,6 +31,9 @@ const SAVED: f64 = 0.95;
 const ENOUGH: usize = 30;
 /// Methods that are named.
 const NAMED: usize = 3;
+/// Beginnings of arguments that let only some methods be compiled, or exclude some.
+const LIMITS: [&str; 3] =
+    ["-XX:CompileCommand=compileonly", "-XX:CompileOnly=", "-XX:CompileCommand=exclude"];
 /// A JVM without compilers.
 const INT: &str = "-Xint";
 
@@ -49,7 +55,8 @@ impl Rule for JitNeverCompiled {
          (`-XX:CompileCommand`), one on which a compiler has given up, or all with `-Xint`. They run in the interpreter for good, some twenty \
          times slower, and a profile shows a hot method without a word on why.\n\n\
          **Evidence.** CPU samples whose innermost frame of all is an interpreted one of the same method, from first to last over 5 s or \
-         more, and no compilation of that method where compilations were recorded. Fewer than 30 samples are at most *consistent with* it.\n\n\
+         more, and no compilation of that method where compilations were recorded; many such methods, however little each takes, where \
+         they take half of the CPU time and hardly anything is compiled (`-XX:CompileCommand=compileonly`). Fewer than 30 samples are at most *consistent with* it.\n\n\
          **Confounders.** Code that has just become hot is interpreted for a short time, and then compiled: `jit-compile-burst`. Code that is thrown \
          away and compiled again: `jit-deopt-loop`. A full code cache: `jit-code-cache-full`. A loop that sleeps or waits is interpreted \
          all its life, for it runs seldom: the time of the kernel, the JVM and native code below an interpreted frame is none of the \
@@ -85,11 +92,14 @@ impl Rule for JitNeverCompiled {
         let compilations = JitCase::read(case, jvm);
         let compiled: BTreeSet<&str> = compilations.tasks.iter().map(|task| name_of(task.method())).collect();
         let lasting = lasting(case, jvm);
-        let stays = |method: &str| {
+        let lasts = |method: &str| {
             let long = lasting.get(method).is_some_and(|ns| *ns >= FOR_GOOD_NS);
-            let is_one = !is_made_at_run_time(method);
-            long && is_one && !compiled.contains(method) && cpu.share(|one| one == method) >= COUNTS
+            long && !is_made_at_run_time(method) && !compiled.contains(method)
         };
+        let all_s = cpu.by().into_iter().filter(|(name, _)| lasts(name)).map(|(_, ms)| ms).sum::<f64>() / 1e3;
+        let idle_compilers = case.has(kind::JIT_COMPILE, jvm) && (compilations.tasks.len() as f64) < all_s;
+        let together = idle_compilers && cpu.share(lasts) >= ALL;
+        let stays = |method: &str| lasts(method) && (together || cpu.share(|one| one == method) >= COUNTS);
         let cost_ms = match cpu.worth(ruled_out::STAY_INTERPRETED.fact(), stays) {
             Ok(cost_ms) => cost_ms * SAVED,
             Err(ruled_out) => return ruled_out,
@@ -124,6 +134,12 @@ fn lasting<'a>(case: &Case<'a>, jvm: ProcessId) -> BTreeMap<&'a str, i64> {
 fn has_no_compilers(case: &Case<'_>, jvm: ProcessId) -> bool {
     let arguments = case.recording.processes.get(jvm.index()).and_then(|p| p.fact(fact::JVM_ARGS));
     arguments.is_some_and(|args| args.split_whitespace().any(|arg| arg == INT))
+}
+
+/// The argument of the JVM that lets only some methods be compiled, or excludes some.
+fn limits_compilation<'a>(case: &Case<'a>, jvm: ProcessId) -> Option<&'a str> {
+    let arguments = case.recording.processes.get(jvm.index())?.fact(fact::JVM_ARGS)?;
+    arguments.split_whitespace().find(|arg| LIMITS.iter().any(|limit| arg.starts_with(limit)))
 }
 
 fn found(
@@ -167,6 +183,9 @@ fn found(
     let stays = stays.with("samples", Value::count(samples));
     finding.evidence.push(summed(cpu.source(), stays.with("methods", list)));
     finding.remedies = remedies(no_compilers);
+    if let Some(flag) = limits_compilation(cpu.case, jvm) {
+        finding.remedies.insert(0, remedies::LEAVE_OUT_IF_FIXED.is(Value::name(flag)).into());
+    }
     finding.verify = vec![checks::CODE_OF_C2.fact().into(), checks::LAST_BYTECODE.fact().into()];
     finding
 }
@@ -232,6 +251,31 @@ mod tests {
             matches!(JitNeverCompiled.judge(&case, jvm), Judgement::RuledOut { .. }),
             "in the baseline as well"
         );
+    }
+
+    #[test]
+    fn many_methods_count_together_where_hardly_anything_is_compiled() {
+        let methods: Vec<String> = (0..50).map(|i| format!("shop.Rules.rule{i}")).collect();
+        let many = |tasks: u32| {
+            let mut built = Built::jvm("17", "G1", 20.0);
+            for i in 0..300_u32 {
+                let method = (&*methods[i as usize % 50], Interpreted);
+                built.on_cpu(
+                    "worker",
+                    &[method, ("shop.Shop.sell", Interpreted)],
+                    f64::from(i) / 20.0,
+                    100.0,
+                );
+            }
+            for i in 0..tasks {
+                jit_task(&mut built, "shop.Cart.add(I)V", f64::from(i) / 10.0, 0.0, 5.0, 4);
+            }
+            built.fact(fact::JVM_ARGS, "-Xmx1g -XX:CompileCommand=compileonly,shop.Cart::add");
+            judge(built)
+        };
+        let Judgement::Found(all) = many(2) else { panic!("not found") };
+        assert!(all.advises(&remedies::LEAVE_OUT_IF_FIXED), "{:?}", all.remedies);
+        assert!(matches!(many(100), Judgement::RuledOut { .. }), "code that warms up");
     }
 
     #[test]
