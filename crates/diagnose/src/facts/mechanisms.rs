@@ -30,6 +30,7 @@ super::metrics! {
     REFLECTION = "mechanism-reflection", "looking up members of classes by reflection";
     MANAGEMENT = "mechanism-management", "asking the JVM about its threads and memory (its management beans)";
     LOGGING = "mechanism-logging", "logging";
+    GC_VERIFIES = "mechanism-gc-verifies", "verifying the heap (-XX:+VerifyBeforeGC, -XX:+VerifyAfterGC)";
     GC_REFERENCES = "mechanism-gc-references", "processing references (soft, weak and phantom ones, finalizers, cleaners)";
     GC_STACKS = "mechanism-gc-stacks", "scanning the stacks of threads";
     GC_CODE = "mechanism-gc-code", "scanning compiled code";

@@ -22,7 +22,8 @@ const IDLE: [&str; 3] = ["SpinPause", "TaskTerminator::", "ParallelTaskTerminato
 type Work = (&'static Metric, &'static [&'static str], &'static Metric);
 
 /// The special before the general. Copying what survives is what pauses are for, and is in none.
-static WORKS: [Work; 5] = [
+static WORKS: [Work; 6] = [
+    (&mechanisms::GC_VERIFIES, &["Universe::verify", "G1HeapVerifier::"], &remedies::NO_VERIFYING),
     (
         &mechanisms::GC_REFERENCES,
         &[

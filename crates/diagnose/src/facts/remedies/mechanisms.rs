@@ -49,6 +49,9 @@ super::remedies! {
     LOG_LESS = "remedy-log-less",
         "log less on this way (levels, samples), with deferred arguments, and by an asynchronous appender",
         "any JDK", "what is not logged is missed later";
+    NO_VERIFYING = "remedy-no-verifying",
+        "leave out -XX:+VerifyBeforeGC, -XX:+VerifyAfterGC and -XX:+VerifyDuringGC: they walk the whole heap at each collection, to find faults of the JVM",
+        "any JDK", "";
     FEWER_REFERENCES = "remedy-fewer-references",
         "make fewer objects with finalize(), a Cleaner, or a soft, weak or phantom reference of their own: close resources with try-with-resources, and keep one reference for many objects; -XX:+ParallelRefProcEnabled shares the work among the workers where it is off",
         "any JDK; the flag is on by default since JDK 17", "";
