@@ -42,6 +42,7 @@ mod split_time;
 pub mod stacks;
 pub mod stats;
 mod status;
+mod stop_delay;
 mod stops;
 pub mod thread_ledger;
 mod timeline;

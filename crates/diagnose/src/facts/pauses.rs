@@ -10,6 +10,9 @@ super::metrics! {
     CONTENTS = "keeper-contents", "[{objects} of ]{value}[ with {entries|entry|entries} of {entry-class}]";
     /// What the collector's threads spend pauses on.
     COLLECTOR_WORK = "collector-work", "of the CPU time of the collector's threads in these pauses {value} went to {work}";
+    /// What stops add to the latency of requests that come whenever they come.
+    REQUESTS_DELAYED = "stops-delay-requests",
+        "a request that comes at any time waits {value} for the end of a stop on average, of {longer} in all, and {baseline} in the baseline";
     /// CPU time of the kernel in pauses, with the collector's own.
     KERNEL_TIME = "gc-kernel-time",
         "{pauses|pause|pauses} of {paused} in all, with {value} of kernel and {user} of user time";

@@ -12,6 +12,7 @@ use crate::confidence::Ground;
 use crate::facts::{Metric, Value, reasons, remedies, ruled_out, scope, switch_on};
 use crate::intervals::Intervals;
 use crate::limits::{self, LONG_MS};
+use crate::stop_delay::StopDelay;
 use crate::waits::log_write::log_writes;
 use crate::{
     BlindSpot, Case, Evidence, Fact, Finding, Judgement, LONG_STOP_MS, Origin, Rule, Statement, Sure, Window,
@@ -98,7 +99,8 @@ impl<'c, 'a> GcCase<'c, 'a> {
 
     /// Time in the slow windows of the pauses that `which` picks, above as much baseline time,
     /// milliseconds. What the JVM waited in them for a write of its log is not theirs: the
-    /// collection would have been as short without it.
+    /// collection would have been as short without it. Where as many requests as ever come, those
+    /// that came in a pause waited for its end.
     pub(crate) fn excess_ms(&self, which: impl Fn(&Pause<'a>) -> bool) -> f64 {
         let writes = log_writes(self.case.recording, self.jvm);
         let writes = Intervals::of(writes.iter().map(|write| (write.t0_ns(), write.t1_ns())));
@@ -110,7 +112,10 @@ impl<'c, 'a> GcCase<'c, 'a> {
             let ranges = Intervals::of(ranges).and(&Intervals::of_windows(windows));
             ranges.length_ms() - ranges.and(&writes).length_ms()
         };
-        self.case.excess_ms(time(&self.slow, &self.case.slow), time(&self.base, &self.case.base))
+        let ms = self.case.excess_ms(time(&self.slow, &self.case.slow), time(&self.base, &self.case.base));
+        let all = self.slow.iter().chain(self.base.iter()).filter(|p| which(p));
+        let all = Intervals::of(all.map(|p| (p.span.t0_ns(), p.span.t1_ns()))).without(&writes);
+        ms.max(StopDelay::cost_ms(self.case, &all))
     }
 
     /// Whether a cost is worth a finding, see [`Case::matters`]. Of windows that were picked for

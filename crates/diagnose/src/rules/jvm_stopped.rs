@@ -38,6 +38,8 @@ const WAITED: f64 = 0.5;
 const KERNEL: f64 = 0.1;
 /// What of the pauses' time those whose CPU time is known must make up to say so of all.
 const MOSTLY: f64 = 0.5;
+/// The cause of collections that come by the clock (JEP 346).
+const PERIODIC: &str = "G1 Periodic Collection";
 /// What of it full collections must make up for the size of the heap to be a fix.
 const FULL: f64 = 0.25;
 
@@ -232,6 +234,10 @@ fn finding(rule: &dyn Rule, case: &Case<'_>, jvm: ProcessId, seen: &Seen) -> Fin
     finding.meaning = meanings::STOPPED.fact().into();
     let source = source(case, jvm);
     finding.evidence.push(summed(&*source, where_it_went(&by_sort)));
+    finding.evidence.extend(seen.delay.map(|delay| {
+        let fact = pauses::REQUESTS_DELAYED.is(Value::ms(delay.slow_ms)).over(Value::ms(delay.base_ms));
+        summed(&*source, fact.with("longer", Value::ms(case.loss.slow_rate.unwrap_or(0.0))))
+    }));
     if collections_ms > 0.0 && !other.is_empty() {
         let some = |ms: f64| (ms >= 1.0).then(|| Value::ms(ms));
         let others_ms = seen.stops.and(&others).without(&collected).length_ms();
@@ -363,7 +369,9 @@ fn remedies(pauses: &[Pause<'_>]) -> Vec<Remedy> {
         |which: &dyn Fn(&Pause<'_>) -> bool| pauses.iter().filter(|p| which(p)).map(Pause::ms).sum::<f64>();
     let all = ms(&|_| true);
     let mut remedies = Vec::new();
-    if ms(&|p| p.collected_old()) * 2.0 > all {
+    if ms(&|p| p.cause() == Some(PERIODIC)) * 2.0 > all {
+        remedies.push(remedies::NO_PERIODIC_COLLECTIONS.remedy());
+    } else if ms(&|p| p.collected_old()) * 2.0 > all {
         remedies.push(remedies::ROOM_IN_OLD.remedy());
         remedies.push(remedies::CONCURRENT_COLLECTOR.remedy());
     } else if all > 0.0 {

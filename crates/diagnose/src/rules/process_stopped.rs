@@ -8,6 +8,7 @@ use super::gc_case::{cited, summed};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, titles, waits as facts};
 use crate::intervals::Intervals;
+use crate::stop_delay::StopDelay;
 use crate::waits::{Category, frozen};
 use crate::{Case, Fact, Finding, Judgement, Layer, Rule};
 
@@ -70,7 +71,8 @@ impl Rule for ProcessStopped {
             frozen.intervals.and(&crate::intervals::Intervals::of_windows(windows))
         };
         let (slow, base_ms) = (within(&case.slow), within(&case.base).length_ms());
-        let cost_ms = case.excess_ms(slow.length_ms(), base_ms);
+        let delays_ms = StopDelay::cost_ms(case, &frozen.intervals);
+        let cost_ms = case.excess_ms(slow.length_ms(), base_ms).max(delays_ms);
         let source = source::SCHED;
         if cost_ms < LONG_MS && !case.matters(cost_ms) {
             if let Some(traced) = Traced::of(case, jvm, &frozen) {

@@ -13,6 +13,9 @@ super::remedies! {
     NO_LACK_OF_CPUS = "remedy-no-lack-of-cpus",
         "no lack of CPUs: vmstat 1 shows idle ones while the JVM collects; -XX:+PrintGCDetails (-Xlog:gc+cpu) prints the CPU time of each collection",
         "any JDK", "fewer other programs";
+    NO_PERIODIC_COLLECTIONS = "remedy-no-periodic-collections",
+        "these come by the clock and not for lack of room: -XX:G1PeriodicGCInterval=0 (jcmd PID VM.set_flag G1PeriodicGCInterval 0 while it runs), or a longer interval; -XX:+G1PeriodicGCInvokesConcurrent makes them concurrent, and -XX:G1PeriodicGCSystemLoadThreshold leaves them out under load",
+        "G1, JDK 12 and later (JEP 346)", "memory is given back to the system later";
     ROOM_IN_OLD = "remedy-room-in-old",
         "more room in the old generation: a larger -Xmx, or less kept in use (jcmd PID GC.class_histogram)",
         "any JDK", "memory";

@@ -17,6 +17,7 @@ use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, 
 use crate::growth::lead::waits_all_along;
 use crate::growth::{Growth, LEADS};
 use crate::intervals::Intervals;
+use crate::stop_delay::StopDelay;
 use crate::windows::progress::Progress;
 use crate::{Case, Evidence, Fact, Finding, Layer, Remedy, Window, thread_ledger};
 
@@ -50,7 +51,9 @@ impl Growth<'_> {
         let (slow, base) = took(case, latency)?;
         let operations = operations(case, &case.slow)?;
         let (threads, usual) = self.worked().fold((0.0, 0.0), |sum, g| (sum.0 + g.slow, sum.1 + g.base));
-        let (longer, by_threads) = (slow - base, (threads - usual).max(0.0));
+        let stops = StopDelay::of(case, &case.known.stops(self.jvm).burden.stops);
+        let by_stops = stops.map_or(0.0, |stops| stops.longer_ms());
+        let (longer, by_threads) = (slow - base, (threads - usual).max(0.0) + by_stops);
         let cost_ms = ((longer - by_threads) * operations).min(lost_ms);
         if slow < LONGER * base || by_threads > BY_THREADS * longer || cost_ms < LEADS * lost_ms {
             return None;

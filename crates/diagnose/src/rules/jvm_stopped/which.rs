@@ -5,6 +5,7 @@ use crate::burden::Burden;
 use crate::facts::{Value, titles};
 use crate::intervals::Intervals;
 use crate::limits::LONG_MS;
+use crate::stop_delay::StopDelay;
 use crate::{Case, Fact, MATTERS_SHARE, Window};
 
 /// Slow windows that are stops for as much of their time were picked for that: a share of them says
@@ -21,18 +22,23 @@ pub(super) struct Seen {
     pub(super) stops: Intervals,
     pub(super) cost_ms: f64,
     pub(super) title: Fact,
+    /// What requests wait for them, where as many as ever come.
+    pub(super) delay: Option<StopDelay>,
 }
 
 /// What a series shows as lost, so far as stops took it.
 pub(super) fn in_windows(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
     let stops = burden.stops.and(&Intervals::of_windows(&case.slow));
     let base_ms = burden.stops.and(&Intervals::of_windows(&case.base)).length_ms();
-    let cost_ms = case.excess_ms(stops.length_ms(), base_ms);
+    let delay = StopDelay::of(case, &burden.stops);
+    let by_delay_ms = delay.map_or(0.0, |delay| delay.share * case.loss.lost_ms);
+    let cost_ms = case.excess_ms(stops.length_ms(), base_ms).max(by_delay_ms);
     let length_ms = Case::length_ms(&case.slow);
     case.matters(cost_ms).then(|| Seen {
         title: titles::STOPPED_IN_WINDOWS.is(Value::ms(stops.length_ms())).with("of", Value::ms(length_ms)),
         stops,
         cost_ms,
+        delay,
     })
 }
 
@@ -53,7 +59,7 @@ pub(super) fn over_run(case: &Case<'_>, burden: &Burden) -> Option<Seen> {
     let stops = if heavy.whole { all } else { within(&heavy.window) };
     let stopped = if heavy.whole { &titles::STOPPED_IN_RUN } else { &titles::STOPPED_IN_PART };
     let title = stopped.is(Value::share(heavy.share)).with("of", Value::ms(heavy.ms));
-    Some(Seen { cost_ms: stops.length_ms(), stops, title })
+    Some(Seen { cost_ms: stops.length_ms(), stops, title, delay: None })
 }
 
 /// Long stops, and others that were picked for standing out of their run.
@@ -81,7 +87,7 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
                 .with("all", Value::count(burden.stops.ranges().len())),
         };
         let stops = if with_shorter { all } else { long.and(slow) };
-        return Some(Seen { cost_ms: stops.length_ms(), stops, title });
+        return Some(Seen { cost_ms: stops.length_ms(), stops, title, delay: None });
     }
     let quiet = case.found_on_stops && burden.quiet;
     let (stopped_ms, length_ms) = (all.length_ms(), slow.length_ms());
@@ -103,5 +109,5 @@ fn standing_out(case: &Case<'_>, burden: &Burden, slow: &Intervals, all: Interva
     } else {
         return None;
     };
-    Some(Seen { cost_ms: stopped_ms, stops: all, title })
+    Some(Seen { cost_ms: stopped_ms, stops: all, title, delay: None })
 }
