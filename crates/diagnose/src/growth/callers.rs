@@ -56,11 +56,12 @@ impl<'a> Callers<'a> {
     }
 
     /// The nearest method of the application from which most of a part's slow time was called, and
-    /// which took hardly any time before. `None` where the part's own method is new, or it is
-    /// called from where it always was.
+    /// which took hardly any time before; where the part's own method is new, the farthest one that
+    /// is: the change begins there. `None` where it is called from where it always was.
     pub(super) fn new_one(&self, parts: &[&Part<'a>], per: &Per, place: &str) -> Option<&'a str> {
         if self.is_new(place) {
-            return None;
+            let begins = self.mostly_on(parts, per, |name| self.is_new(name)).pop();
+            return begins.filter(|name| *name != place);
         }
         self.nearest(parts, per, |name| self.is_new(name))
     }
