@@ -21,6 +21,8 @@ super::metrics! {
     HOLDERS = "lock-holders", "meanwhile its holders were {did} (off the CPU for {off} of {value})[; a holder is known for {covered} of the {wanted} for which somebody waited]";
     /// A part of that time.
     DID = "lock-holders-did", "{what} {value}";
+    /// What a thread did that the holder of a lock waited for, as a share of that wait.
+    BEHIND_HOLDER = "lock-holder-waited-for", "{what}[ (thread {thread})] {value}";
     /// Threads each of which waits for what the next one holds.
     DEADLOCK = "deadlock", "{waits}";
     /// One of these waits.

@@ -25,7 +25,7 @@ super::metrics! {
         "tasks of {pool}-# wait in {place} for results of tasks of the same pool: {value} of the time of its {threads|thread|threads}, which are hardly ever without work[ ({baseline} in the baseline)]";
     /// Waits for one lock, and what its holder did.
     LOCK = "lock-contended",
-        "{threads|thread|threads} waited {value} for [the {noun} {lock}|a {noun} of unknown class][ in {place}()][; its holder was off the CPU {off} of {held}; what it did: {did}][; its holder ran on a CPU {ran} of {held}: {did}]";
+        "{threads|thread|threads} waited {value} for [the {noun} {lock}|a {noun} of unknown class][ in {place}()][; its holder was off the CPU {off} of {held}; what it did: {did}][; its holder ran on a CPU {ran} of {held}: {did}][; what that waited for: {behind}]";
     /// Waits for several locks.
     LOCKS = "lock-contended-several",
         "{threads|thread|threads} waited {value} for [{locks|{noun}|{noun}s}, longest for |many {noun}s: ]{lock}";

@@ -155,8 +155,8 @@ mod tests {
         service.diagnosis().findings.remove(0).title
     }
 
-    /// Six clients wait for the tasks that they gave a pool of six threads, one after the other: each
-    /// sleeps for 50 ms, all six of them at once in the baseline and in turn while it is slow.
+    /// Six clients wait for the tasks that they gave a pool of six threads: each sleeps for 50 ms,
+    /// all six of them at once in the baseline and in turn while it is slow.
     #[test]
     fn tasks_of_another_pool_that_now_follow_each_other_are_counted_there() {
         let mut service = Service::of((120.0, 20.0));

@@ -21,8 +21,8 @@ use crate::{Case, Finding, Judgement, Layer, Remedy, Rule};
 const FOR_GOOD_NS: i64 = 5_000_000_000;
 /// Share of the JVM's CPU time from which on a method counts.
 const COUNTS: f64 = 0.05;
-/// Share of the JVM's CPU time from which on methods count together however little each takes, where
-/// the compilers do next to nothing: fewer compilations than one for each second of that time.
+/// Share of the JVM's CPU time from which on methods count together however little each takes,
+/// where the compilers do next to nothing: fewer compilations than one for each second of that.
 const ALL: f64 = 0.5;
 /// What compiled code would save of the interpreter's time: it takes some twenty times as long.
 const SAVED: f64 = 0.95;

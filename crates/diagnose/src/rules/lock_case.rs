@@ -11,7 +11,7 @@ use super::lock_holders::holders;
 use super::lock_identity::{self, Lock};
 use super::lock_releasers::releasers;
 use super::wait_case::{Waits, unseen};
-use crate::chain::{Chain, Did};
+use crate::chain::{Chain, Did, Link};
 use crate::confidence::Ground;
 use crate::facts::{
     Metric, Value, checks, links, locks as facts, meanings, reasons, remedies, ruled_out, titles,
@@ -203,6 +203,19 @@ fn chain(waits: &Waits<'_, '_>, lock: &Lock, words: &LockWords, holders: Option<
     .filter(|chain| chain.links.iter().any(|l| !l.next.is_empty()))
 }
 
+/// What a thread did that the holders waited for, where they waited for one thread most of the time
+/// and that did one thing most of that: the lock only hands on what others wait for.
+fn behind(chain: &Chain) -> Option<Fact> {
+    let most = |links: &[Link]| links.iter().max_by(|a, b| a.ms.total_cmp(&b.ms)).cloned();
+    let waits = chain.links.first()?;
+    let held = most(&waits.next).filter(|held| held.ms >= MOSTLY * waits.ms)?;
+    let did = most(&held.next).filter(|did| did.ms >= MOSTLY * held.ms && did.category.is_some())?;
+    let thread = did.thread.as_deref().map(Value::name);
+    let is_one = held.category == Some(Category::Waiting) && did.category != Some(Category::Waiting);
+    let fact = facts::BEHIND_HOLDER.is(Value::share((did.ms / held.ms).min(1.0)));
+    is_one.then(|| fact.with("what", Value::from(&did.what)).with("thread", thread))
+}
+
 fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let recording = waits.case.recording;
     let locks = lock_identity::locks(waits, words.own);
@@ -251,8 +264,10 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
     let holders = holders.filter(Holders::is_known);
     let title = title(waits, &locks, first, hot, words);
     let story = holders.as_ref().filter(|holders| hot && holders.is_covered());
+    finding.chain = chain(waits, first, words, holders.as_ref());
+    let behind = finding.chain.as_ref().and_then(behind);
     finding.title = match story {
-        Some(holders) => holders.in_title(title).into(),
+        Some(holders) => holders.in_title(title).with("behind", behind.map(Value::from)).into(),
         None => title.into(),
     };
     finding.culprit = first.culprit().into();
@@ -282,7 +297,6 @@ fn found(rule: &dyn Rule, waits: &Waits<'_, '_>, words: &LockWords) -> Finding {
         facts::WAIT.fact().with("class", class).with("place", Value::named(place))
     };
     finding.evidence.extend(waits.longest(CITED, of));
-    finding.chain = chain(waits, first, words, holders.as_ref());
     if deadlock.is_some() {
         finding.remedies.push(remedies::SAME_ORDER.remedy());
         finding.verify = vec![checks::THREAD_PRINT.fact().into()];
