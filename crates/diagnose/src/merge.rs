@@ -19,7 +19,7 @@ use charged::explained_ms;
 pub(crate) use charged::{limit_shares, rank};
 pub(crate) use judged::is_no_jvm;
 use judged::judge;
-pub(crate) use order::{by_cost, weight_ms};
+pub(crate) use order::{by_cost, join, weight_ms};
 use rows::{blind_spots, of_the_busiest};
 
 /// The verdict of all rules.

@@ -477,7 +477,7 @@ fn judge_windows<'a>(
                 (false, true) => held(&growth, &case),
                 (false, false) => None,
             };
-            merged.findings.extend(less.map(|less| of_the_rest(less, known)));
+            less.into_iter().for_each(|less| merge::join(&mut merged.findings, of_the_rest(less, known)));
         }
         credited::with_holders(&case, &mut merged.findings, grown.of_holders);
         merge::by_cost(&mut merged.findings);

@@ -212,6 +212,8 @@ super::metrics! {
         "that answers are sent in more calls and that far fewer requests come was measured; that clients wait for the last piece of each was not, nor the acknowledgement that it may wait for";
     CLIENTS_WAIT = "reason-clients-wait",
         "that clients wait and that threads do not was measured; what holds the answers was not: what clients measure has the network and their own waiting in it";
+    WAITS_ALL_ALONG = "reason-waits-all-along",
+        "some thread is in it nearly all the time, and hardly ever was before; that clients wait for that thread was not followed";
     HOLDER_OF_ANSWERS = "reason-holder-of-answers",
         "that the answers come late and that no thread is busy with them was measured; what holds them was not. Requests that wait for news on purpose (a long poll) look the same where there is less news, and so do requests that arrive slowly, in parts";
     LIMIT_OF_CALLS = "reason-limit-of-calls",

@@ -81,17 +81,19 @@ fn throughout(case: &Case<'_>, grown: &Grown<'_>) -> f64 {
     Intervals::of(grown.part.intervals.iter().copied()).length_ns() as f64 / slow_ns
 }
 
-/// Whether nearly all the slow time some thread is in a wait that ends by itself or from outside,
-/// and in the baseline there hardly ever was one: what operations wait for need not be theirs
-/// alone.
-pub(super) fn waits_all_along(case: &Case<'_>, grown: &[Grown<'_>]) -> bool {
+/// A wait that ends by itself or from outside, in which some thread is nearly all the slow time,
+/// and hardly ever was in the baseline: what operations wait for need not be theirs alone. The one
+/// that threads are in for most of the time, where there are several.
+pub(super) fn waits_all_along<'g, 'a>(case: &Case<'_>, grown: &'g [Grown<'a>]) -> Option<Lead<'g, 'a>> {
     use Category::{Disk, Dns, Network, Sleep, TimedWait};
     let base_ms = Case::length_ms(&case.base);
-    grown.iter().any(|g| {
+    let may_be = grown.iter().filter(|g| {
         matches!(g.key.category, Disk | Dns | Network | Sleep | TimedWait)
             && g.holds
             && !g.part.is_new
             && g.part.ms[BASE] <= HARDLY * base_ms
-            && throughout(case, g) >= THROUGHOUT
-    })
+    });
+    let leads = may_be.map(|part| Lead { part, behind: Vec::new(), throughout: throughout(case, part) });
+    let most = leads.max_by(|a, b| a.throughout.total_cmp(&b.throughout))?;
+    (most.throughout >= THROUGHOUT).then_some(most)
 }

@@ -50,6 +50,16 @@ pub(super) fn is_about_stops(finding: &Finding) -> bool {
     is(finding, Rule::is_about_stops)
 }
 
+/// Adds a finding, or its cost to the one that is of the same cause already.
+pub(crate) fn join(findings: &mut Vec<Finding>, new: Finding) {
+    let is_same = |known: &&mut Finding| {
+        (known.rule, known.process_id) == (new.rule, new.process_id) && known.culprit == new.culprit
+    };
+    let Some(known) = findings.iter_mut().find(is_same) else { return findings.push(new) };
+    known.cost_ms += new.cost_ms;
+    known.share = known.share.zip(new.share).map(|(known, new)| (known + new).min(1.0));
+}
+
 /// Most expensive first; of equally expensive ones the surest, then in the order of the rules. What
 /// is only the sum of stops gives way to what explains them, and not to what has nothing to do with
 /// stops.

@@ -15,7 +15,7 @@ use super::{Answered, BY_THREADS, HELD_RULE, LONGER};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::lead::waits_all_along;
-use crate::growth::{Growth, LEADS};
+use crate::growth::{Growth, LEADS, words};
 use crate::intervals::Intervals;
 use crate::stop_delay::StopDelay;
 use crate::windows::progress::Progress;
@@ -58,8 +58,16 @@ impl Growth<'_> {
         if slow < LONGER * base || by_threads > BY_THREADS * longer || cost_ms < LEADS * lost_ms {
             return None;
         }
-        if waits_all_along(case, &self.grown) {
-            return None;
+        if let Some(lead) = waits_all_along(case, &self.grown) {
+            let mut finding = self.finding(case, &lead, &[], cost_ms / lost_ms, cost_ms, true);
+            finding.why_confidence = vec![reasons::WAITS_ALL_ALONG.fact().into()];
+            let throughout = facts::THROUGHOUT.is(Value::share(lead.throughout.min(1.0)));
+            let doing = throughout.with("doing", Value::from(words::does(&lead.part.key)));
+            let evidence = evidence(latency, (slow, base), (threads, usual), None);
+            finding
+                .evidence
+                .extend(evidence.into_iter().chain([Evidence::summed("ledger of threads", doing)]));
+            return Some(finding);
         }
         let pieces = Pieces::of(case, self.jvm).filter(|pieces| pieces.slow >= MORE_PIECES * pieces.base);
         let delayed = pieces.filter(|_| longer - by_threads >= DELAYED_ACK_MS);
@@ -247,9 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn where_a_thread_is_in_a_new_wait_all_along_nothing_is_held_back_outside() {
-        assert!(late_with(44.0, 1, 0.6, vec![(20 * S, 25 * S)]).1.is_some());
-        assert!(late_with(44.0, 1, 0.6, vec![(20 * S, 40 * S)]).1.is_none());
+    fn where_a_thread_is_in_a_new_wait_all_along_that_is_what_clients_wait_for() {
+        let rule = |waits: (i64, i64)| late_with(44.0, 1, 0.6, vec![waits]).1.unwrap().rule;
+        assert_eq!(rule((20 * S, 25 * S)), HELD_RULE);
+        assert_eq!(rule((20 * S, 40 * S)), crate::growth::RULE);
     }
 
     #[test]
