@@ -35,6 +35,11 @@ const MOST_TICKS: i64 = 86_400;
 const AS_BEFORE: f64 = 0.25;
 /// How many times of the usual requests must take for that to be what is judged.
 const TIMES_LATER: f64 = 2.0;
+/// What of the usual number of exchanges is as many as usual, and what of it is none any more …
+const FULL: f64 = 0.8;
+const ENDED: f64 = 0.05;
+/// … for how long at the end of a recording, nanoseconds, where a load that ended is left out.
+const END_OF_LOAD_NS: i64 = 4_000_000_000;
 /// Exchanges a second below which there is no level that could fall.
 const LEAST_PER_S: f64 = 20.0;
 
@@ -157,7 +162,26 @@ fn requests(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
     let rates = sums.into_iter().map(|sum| sum * 1e9 / REQUESTS_TICK_NS as f64);
     progress.values = rates.map(Some).collect();
     let mean = progress.values.iter().flatten().sum::<f64>() / progress.values.len().max(1) as f64;
-    (mean >= LEAST_PER_S).then_some(progress)
+    (mean >= LEAST_PER_S).then(|| without_end_of_load(progress))
+}
+
+/// Leaves out the end of a load that ended shortly before the recording did: from the last tick on
+/// in which about as many exchanges as usual were made, where hardly any are made at the end.
+fn without_end_of_load(mut progress: Progress) -> Progress {
+    let values = &progress.values;
+    let known = || values.iter().flatten().copied();
+    let Some(usual) = stats::median(&stats::sorted(known().filter(|value| *value > 0.0))) else {
+        return progress;
+    };
+    let at_the_end = values.last().copied().flatten().unwrap_or(0.0);
+    let as_usual = values.iter().rposition(|value| value.is_some_and(|value| value >= FULL * usual));
+    let ends = as_usual.map_or(0, |last| last + 1);
+    let rest_ns = (values.len() - ends) as i64 * progress.tick_ns;
+    if ends > 0 && at_the_end <= ENDED * usual && rest_ns <= END_OF_LOAD_NS {
+        progress.values.truncate(ends);
+        progress.stalled.truncate(ends);
+    }
+    progress
 }
 
 /// Whole ticks between two timestamps, without values.
@@ -204,7 +228,7 @@ fn calls(recording: &Recording, jvm: ProcessId) -> Option<Progress> {
     }
     progress.values = reads.iter().zip(&writes).map(|(read, written)| Some(read.min(*written))).collect();
     let mean = progress.values.iter().flatten().sum::<f64>() / ticks.max(1) as f64;
-    (mean >= LEAST_PER_S).then_some(progress)
+    (mean >= LEAST_PER_S).then(|| without_end_of_load(progress))
 }
 
 /// Adds calls that were counted in an interval to the ticks that it touches, evenly.
@@ -266,6 +290,17 @@ mod tests {
         };
         assert_eq!(windows(200, 200), None, "an operation may have made more of them");
         assert_eq!(windows(400, 100), Some(1), "fewer than ever");
+    }
+
+    #[test]
+    fn a_load_that_ends_shortly_before_the_recording_is_no_dip() {
+        let ends = |at: i64| {
+            let requests = move |s: i64| if s < at { 500 } else { u64::from(s == at) * 130 };
+            let (recording, jvm) = recorded(&[("read", &requests), ("write", &requests)]);
+            find(&recording, &[jvm]).map(|(_, found)| found.slow.len())
+        };
+        assert_eq!(ends(57), None);
+        assert_eq!(ends(40), Some(1), "twenty seconds are no end");
     }
 
     #[test]
