@@ -24,6 +24,15 @@ const CONNECTS: [&str; 5] = [
     "PlainSocketImpl.socketConnect",
 ];
 
+/// Beginnings of methods' names that say no more of a wait than its category does.
+const PLAIN: [&str; 8] = ["read", "receive", "poll", "select", "park", "sleep", "wait", "acquire"];
+
+/// Whether the method of the JDK that a thread waits in says what it waits for.
+fn says_what(method: &str) -> bool {
+    let name = method.rsplit('.').next().unwrap_or(method);
+    !PLAIN.iter().any(|plain| name.starts_with(plain))
+}
+
 impl<'a> Growth<'a> {
     pub(super) fn finding(
         &self,
@@ -147,6 +156,13 @@ impl<'a> Growth<'a> {
                 });
                 first.into_iter().chain(within).collect()
             }
+            // What a thread waits in says more than that it reads, parks or sleeps.
+            true if way.is_none() && !key.place.is_empty() => mostly_in(case.recording, part, key.place)
+                .first()
+                .filter(|(name, _)| says_what(name))
+                .map(|(name, share)| share_of(name, *share))
+                .into_iter()
+                .collect(),
             _ => lead.part.several.iter().map(|(name, share)| share_of(name, *share)).collect(),
         };
         let several = (!several.is_empty()).then(|| Value::list(several));
