@@ -30,6 +30,9 @@ super::metrics! {
     REFLECTION = "mechanism-reflection", "looking up members of classes by reflection";
     MANAGEMENT = "mechanism-management", "asking the JVM about its threads and memory (its management beans)";
     LOGGING = "mechanism-logging", "logging";
+    JVM_LOG = "mechanism-jvm-log", "writing the JVM's own log (-Xlog, jcmd VM.log)";
+    REFINEMENT = "mechanism-refinement", "noting references that were written into other regions (G1's write barrier and the refinement of its remembered sets)";
+    SMAPS = "mechanism-smaps", "walking all page tables of a process for /proc/PID/smaps";
     GC_VERIFIES = "mechanism-gc-verifies", "verifying the heap (-XX:+VerifyBeforeGC, -XX:+VerifyAfterGC)";
     GC_REFERENCES = "mechanism-gc-references", "processing references (soft, weak and phantom ones, finalizers, cleaners)";
     GC_STACKS = "mechanism-gc-stacks", "scanning the stacks of threads";

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::callers::Callers;
 use super::parts::{BASE, FRAMES, Part};
-use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, words};
+use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, mechanism, words};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies};
 use crate::intervals::Intervals;
@@ -296,6 +296,9 @@ impl<'a> Growth<'a> {
         finding.remedies = vec![remedies::ASK_ONCE.remedy(), remedies::BUFFER_BETWEEN.remedy()];
         finding.verify = vec![words::calls_again(calls).into(), checks::CALLS_COUNTED.fact().into()];
         finding.windows = case.slow.clone();
+        // Who makes the calls may be the JVM, and not the method that it runs in.
+        let runs = made.iter().filter(|g| g.key.category.is_running()).map(|g| &g.part);
+        mechanism::add(case, &self.per, runs, &mut finding);
         finding
     }
 }

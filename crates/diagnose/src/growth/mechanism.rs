@@ -56,7 +56,25 @@ const fn jvm(
 }
 
 /// The special before the general: of what one is made of, another one may be a part.
-static MECHANISMS: [Mechanism; 28] = [
+static MECHANISMS: [Mechanism; 31] = [
+    // logTagSet.cpp, logFileOutput.cpp.
+    jvm(
+        &mechanisms::JVM_LOG,
+        &["LogTagSet::", "LogFileOutput::", "LogFileStreamOutput::"],
+        Some(&remedies::LESS_OF_JVM_LOG),
+    ),
+    // g1DirtyCardQueue.cpp, g1RemSet.cpp: what the write barrier leaves to be done.
+    jvm(
+        &mechanisms::REFINEMENT,
+        &["G1DirtyCardQueueSet::", "G1RemSet::refine_card", "G1RefineBufferedCards::"],
+        Some(&remedies::LESS_REFINEMENT),
+    ),
+    // fs/proc/task_mmu.c.
+    kernel(
+        &mechanisms::SMAPS,
+        &["show_smap", "show_smaps_rollup", "smap_gather_stats"],
+        Some(&remedies::SMAPS_SELDOM),
+    ),
     java(
         &mechanisms::TLS,
         &[

@@ -52,6 +52,15 @@ super::remedies! {
     NO_VERIFYING = "remedy-no-verifying",
         "leave out -XX:+VerifyBeforeGC, -XX:+VerifyAfterGC and -XX:+VerifyDuringGC: they walk the whole heap at each collection, to find faults of the JVM",
         "any JDK", "";
+    LESS_OF_JVM_LOG = "remedy-less-of-jvm-log",
+        "log less of the JVM: jcmd PID VM.log list shows what is on, jcmd PID VM.log disable ends it; fewer tags or a higher level in -Xlog; -Xlog:async writes it on a thread of its own (JDK 17 on)",
+        "JDK 9 and later", "what is not logged is missed later";
+    LESS_REFINEMENT = "remedy-less-refinement",
+        "write fewer references between old objects that lie far apart (sort, shuffle or relink indexes of primitive numbers instead of references); where throughput counts, -XX:+UseParallelGC, whose barrier only marks a card",
+        "G1", "longer pauses with the parallel collector";
+    SMAPS_SELDOM = "remedy-smaps-seldom",
+        "read /proc/PID/smaps seldom: its cost grows with the memory in use. /proc/PID/statm and status have the resident size for next to nothing, smaps_rollup (Linux 4.14 on) the sums in one line",
+        "Linux", "";
     FEWER_REFERENCES = "remedy-fewer-references",
         "make fewer objects with finalize(), a Cleaner, or a soft, weak or phantom reference of their own: close resources with try-with-resources, and keep one reference for many objects; -XX:+ParallelRefProcEnabled shares the work among the workers where it is off",
         "any JDK; the flag is on by default since JDK 17", "";
