@@ -57,7 +57,8 @@ impl Rule for CpuTakenByOthers {
          **Evidence.** The context switches of all threads, as `fathom record` sees them: how long application threads waited for a \
          CPU; and who ran on the CPUs meanwhile, added up by process over all of the windows, above the baseline. What is \
          attributed is what the threads would have run with that in addition to what they did run, and no more than they waited, nor longer \
-         than others ran. Where operations are counted, waits that double explain no more of a fall to a fiftieth than their part of that factor. Without a measured loss it must be a fifth of the time looked at.\n\n\
+         than others ran. Where operations are counted, waits that double explain no more of a fall to a fiftieth than their part of that factor. Without a measured loss it must be a fifth of the time looked at, \
+         and others must have run for as long as the application where there is no baseline either.\n\n\
          **Confounders.** More runnable threads of the JVM's own than CPUs: they wait for each other, others take \
          nothing, and it is ruled out. Threads that give their CPU up (`Thread.yield` in a loop that waits for something) wait for it by \
          their own choice. Recorded JVMs that wait for each other's CPUs: the finding says that they want more than \
@@ -96,6 +97,11 @@ impl Rule for CpuTakenByOthers {
         // something else.
         let waited = cpu.base.as_ref().map_or(0.0, |base| base.waiting_share());
         let waits_longer = cpu.base.is_none() || cpu.slow.waiting_share() >= waited + WAITS_LONGER;
+        // Of a run without anything to compare it with, threads that keep the CPUs busier than all
+        // others do wait for each other first.
+        if unmeasured && cpu.base.is_none() && cpu.slow.running_ms > taken.all_ms() {
+            return Judgement::NotApplicable;
+        }
         if case.matters(cost_ms) && cost_ms >= least_ms && waits_longer {
             return Judgement::Found(Box::new(found(self, &cpu, &taken, cost_ms)));
         }
