@@ -1,7 +1,7 @@
 //! From where a part of an operation's time is called, where that is new: the method at which the
 //! change begins, above the one that the time is spent in.
 
-use fathom_recording::{Recording, StackFrame, StackId};
+use fathom_recording::{FrameType, Recording, StackFrame, StackId};
 use rustc_hash::FxHashMap;
 
 use super::Per;
@@ -56,14 +56,28 @@ impl<'a> Callers<'a> {
     }
 
     /// The nearest method of the application from which most of a part's slow time was called, and
-    /// which took hardly any time before; where the part's own method is new, the farthest one that
-    /// is: the change begins there. `None` where it is called from where it always was.
+    /// which took hardly any time before. `None` where the part's own method is new, or it is
+    /// called from where it always was.
     pub(super) fn new_one(&self, parts: &[&Part<'a>], per: &Per, place: &str) -> Option<&'a str> {
         if self.is_new(place) {
-            let begins = self.mostly_on(parts, per, |name| self.is_new(name)).pop();
-            return begins.filter(|name| *name != place);
+            return None;
         }
         self.nearest(parts, per, |name| self.is_new(name))
+    }
+
+    /// Where a part's own method is new: the farthest method of the application's own code that is,
+    /// too. The change begins there.
+    pub(super) fn where_it_begins(
+        &self,
+        parts: &[&Part<'a>],
+        per: &Per,
+        place: &str,
+        main: &str,
+    ) -> Option<&'a str> {
+        let code = OwnCode::of(main);
+        let begins = |name: &str| self.is_new(name) && code.has(name) && !name.contains("lambda$");
+        let farthest = self.is_new(place).then(|| self.mostly_on(parts, per, begins).pop()).flatten();
+        farthest.filter(|name| *name != place)
     }
 
     /// The methods by which the application's own code comes to a place in the code of others: its
@@ -136,7 +150,9 @@ pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
 /// The method of the JDK that a method of the application calls for most of its part's slow time,
 /// and for which share of it: what a method does is more often in what it calls than in its name.
 /// Behind it the one farthest below it that still has most of that time, if it is of another class:
-/// a logger is slow for what its handler does.
+/// a logger is slow for what its handler does. Where compiled code was interrupted between two of
+/// its calls, the inlined method that the JVM attributes that to is a neighbour of the right one: it
+/// does not count.
 pub(super) fn mostly_in<'a>(recording: &'a Recording, part: &Part<'_>, place: &str) -> Vec<(&'a str, f64)> {
     let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
     // By method, with how far below the place it is, weighted by its time.
@@ -145,12 +161,17 @@ pub(super) fn mostly_in<'a>(recording: &'a Recording, part: &Part<'_>, place: &s
     for (stack, ms) in &part.by_stack {
         let slow = ms[0] + ms[1];
         all += slow;
-        let frames = recording.frames_of(*stack).take_while(|frame| frame.name() != place);
-        let called: Vec<&str> = frames.filter(StackFrame::is_java).map(|frame| frame.name()).collect();
-        let Some(first) = called.iter().rposition(|name| is_of_jdk(name)) else { continue };
-        *calls.entry(called[first]).or_default() += slow;
+        let frames = || recording.frames_of(*stack).take_while(|frame| frame.name() != place);
+        let Some(entry) = frames().map(|frame| frame.name()).filter(|name| is_of_jdk(name)).last() else {
+            continue;
+        };
+        *calls.entry(entry).or_default() += slow;
+        // Stubs that copy arrays are called without a record of where.
+        let unsure = |frame: &StackFrame| matches!(frame.frame_type(), FrameType::Inlined | FrameType::Stub);
+        let surely = frames().skip_while(unsure);
+        let surely: Vec<&str> = surely.filter(StackFrame::is_java).map(|frame| frame.name()).collect();
         let mut passed: Vec<&str> = Vec::new();
-        for (away, name) in called[..=first].iter().rev().enumerate() {
+        for (away, name) in surely.iter().rev().enumerate() {
             if !passed.contains(name) && !is_made_at_run_time(name) {
                 passed.push(name);
                 let sum = below.entry(name).or_default();
@@ -171,8 +192,6 @@ pub(super) fn mostly_in<'a>(recording: &'a Recording, part: &Part<'_>, place: &s
 
 #[cfg(test)]
 mod tests {
-    use fathom_recording::FrameType;
-
     use super::*;
     use crate::built::Built;
     use crate::growth::Each;

@@ -101,7 +101,8 @@ impl<'a> Growth<'a> {
         let way_from_own = callers.way_from_own(&[part], per, key.place, case.jvm_name(jvm));
         let (own, through) =
             way_from_own.split_last().map_or((None, &[][..]), |(own, way)| (Some(*own), way));
-        let caller = callers.new_one(&[part], per, key.place).or(own);
+        let begins = || callers.where_it_begins(&[part], per, key.place, case.jvm_name(jvm));
+        let caller = callers.new_one(&[part], per, key.place).or(own).or_else(begins);
         if !through.is_empty() {
             let through: Vec<&str> = through.iter().rev().copied().collect();
             let fact = facts::THROUGH.fact().with("methods", Value::name(through.join(" → ")));
