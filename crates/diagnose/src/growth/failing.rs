@@ -13,7 +13,7 @@ use crate::{Case, Evidence, Fact, Remedy, Window};
 
 /// System calls that do not fail in normal operation. Reads from and writes to non-blocking sockets
 /// are not among them: they return EAGAIN all the time.
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 21] = [
     "open",
     "openat",
     "socket",
@@ -31,7 +31,14 @@ const CALLS: [&str; 17] = [
     "mkdir",
     "unlink",
     "ftruncate",
+    // A connection that is still being made is not counted among those that failed.
+    "connect",
+    "bind",
+    "fcntl",
+    "flock",
 ];
+/// Those that are refused with EAGAIN: no process or thread more, or a lock that another one has.
+const REFUSED: [&str; 6] = ["clone", "clone3", "fork", "vfork", "fcntl", "flock"];
 /// How many must fail, what part of these calls, how many times as many a second as in the
 /// baseline, and how many for each time that threads stay away.
 const FEW: f64 = 20.0;
@@ -61,7 +68,9 @@ impl<'a> Failing<'a> {
             {
                 let (all, counted) = (calls.count().max(1) as f64, within.counted_within(&calls));
                 let sum = made.entry(calls.name()).or_default();
-                sum.0 += counted * calls.figure(figure::FAILED).unwrap_or(0.0) / all;
+                let refused = calls.figure(figure::AGAIN).filter(|_| REFUSED.contains(&calls.name()));
+                let failed = calls.figure(figure::FAILED).unwrap_or(0.0) + refused.unwrap_or(0.0);
+                sum.0 += counted * failed / all;
                 sum.1 += counted;
             }
             made
@@ -104,6 +113,10 @@ mod tests {
     /// A worker that sleeps 100 ms of each tenth of a second while it is slow, and opens ten files
     /// meanwhile, of which so many fail.
     fn finding(failed: f64) -> crate::Finding {
+        finding_of("openat", figure::FAILED, failed)
+    }
+
+    fn finding_of(call: &str, figure: &'static str, failed: f64) -> crate::Finding {
         let mut service = Service::of((300.0, 60.0));
         let sleep = service.stack(&SLEEP);
         let worker = service.thread("worker-0");
@@ -115,8 +128,8 @@ mod tests {
             let failed = if is_slow(s) { failed } else { 0.0 };
             let interval = (s * 1_000_000_000, (s + 1) * 1_000_000_000);
             let of = (service.built.jvm, service.built.source);
-            let row = CountRow::new(count::SYSCALL_TOTALS, "openat", interval, of.0, of.1, 20);
-            let figures = &[(figure::FAILED, failed)];
+            let row = CountRow::new(count::SYSCALL_TOTALS, call, interval, of.0, of.1, 20);
+            let figures = &[(figure, failed)];
             service.built.recording.count(&CountRow { thread: Some(worker), figures, ..row });
         }
         service.diagnosis().findings.remove(0)
@@ -128,6 +141,10 @@ mod tests {
         let fails = found.title.fact().find(&facts::CALLS_FAIL).expect("said");
         assert_eq!((fails.name("call"), fails.number("value")), (Some("openat"), Some(10.0)), "{found:#?}");
         assert!(found.advises(&remedies::WHY_CALLS_FAIL));
+        let fails = |call: &str| {
+            finding_of(call, figure::AGAIN, 10.0).title.fact().find(&facts::CALLS_FAIL).is_some()
+        };
+        assert!(fails("clone3") && !fails("connect"), "no thread more; a connection in the making");
         assert!(finding(1.0).title.fact().find(&facts::CALLS_FAIL).is_none(), "some always do");
     }
 }

@@ -14,7 +14,7 @@ super::remedies! {
         "a limit on the time that an answer may take (Socket.setSoTimeout, the timeout of an HttpRequest, the driver's socket time-out), and a new connection after it: see with ss -tn whether the peer still knows of these",
         "any JDK", "a call that would have been answered late fails";
     WHY_CALLS_FAIL = "remedy-why-calls-fail",
-        "find out why {value}() fails (strace -f -e trace={value} -p PID shows the error, and the application's log perhaps): a limit that is reached (ulimit -n, open files in /proc/PID/fd; pids.max of the cgroup), a full disk, a file that is gone; what it holds on to, it may never have closed",
+        "find out why {value}() fails (strace -f -e trace={value} -p PID shows the error, and the application's log perhaps): a limit that is reached (ulimit -n, open files in /proc/PID/fd; pids.max of the cgroup), a full disk, a file that is gone, a local port or a peer that is not free, a lock that another process has; what it holds on to, it may never have closed",
         "any JDK", "";
     FIND_LOST_SEGMENTS = "remedy-find-lost-segments",
         "find where segments or their acknowledgements get lost: drops of the network cards and queues of both hosts (ip -s link, tc -s qdisc, nstat TcpExtListenDrops), rules that drop them (nft list ruleset), policers and load balancers between; the peer itself may be fast",
