@@ -52,7 +52,13 @@ pub(super) fn grown<'a>(
         let slow_ms = frames[0].length_ms() + frames[1].length_ms();
         let usual = rate(part.ms[BASE], frames[BASE].length_ms());
         let runs_more = rate(part.ms[0] + part.ms[1], slow_ms) > MORE * usual;
-        let passes = per.each.is_counted() && passes(&cause.key, &part, (slow_ms, frames[BASE].length_ms()));
+        // Who makes connections that it did not make waits for the network for another reason.
+        let connects = || {
+            cause.key.category == Category::Network && calls.iter().any(|c| c.connects() && c.more_a_second)
+        };
+        let passes = per.each.is_counted()
+            && !connects()
+            && passes(&cause.key, &part, (slow_ms, frames[BASE].length_ms()));
         let credit = if passes { -(slow - base).max(0.0) } else { 0.0 };
         grown.push(Grown {
             key: cause.key,
