@@ -57,6 +57,10 @@ const EDGE_TICKS: usize = 2;
 /// A tick at the edge of a dip is one of both sides where so many times as much is done in it as in
 /// one within, and more by this part of the usual.
 const PARTLY: (f64, f64) = (3.0, 0.1);
+/// What of a series must be one slow interval, and what the level of half of it must be of the usual
+/// one at most, for that to be no wandering.
+const STAYS: f64 = 0.3;
+const FRACTION: f64 = 0.25;
 /// Ticks between two dips that make them one.
 const BRIDGE: usize = 2;
 /// Ticks below which a series is too short to know what is usual.
@@ -154,11 +158,17 @@ fn find_after_warm_up(progress: &Progress, until: Until) -> Option<Found> {
     }
     let levels = levels(&values);
     let usual_level = usual(&values, &levels, USUAL_FOR)?;
+    let full = usual_level.level;
     let found = find_apart_from_levels(progress, (&ticks, &values), &levels, usual_level, until);
     if !wanders(progress, &found) {
         return Some(found);
     }
     let half = usual(&values, &levels, USUAL_FOR_WANDERING)?;
+    // To and fro is not what stays at a fraction of the level, however much that varied before.
+    let stays = |window: &Window| window.length_ns() as f64 >= STAYS * whole(progress).length_ns() as f64;
+    if half.level <= FRACTION * full && found.slow.iter().any(stays) {
+        return Some(found);
+    }
     let mut found = find_apart_from_levels(progress, (&ticks, &values), &levels, half, until);
     if wanders(progress, &found) {
         let from = found.warm_up.map_or(0, |warm_up| warm_up.to_ns);

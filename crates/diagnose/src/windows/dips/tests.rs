@@ -242,6 +242,21 @@ fn a_series_that_wanders_is_not_slow_for_most_of_its_time() {
 }
 
 #[test]
+fn what_stays_at_a_fraction_does_not_waver_however_uneven_it_was_before() {
+    // A batch on a busy machine, whose work itself becomes slow half way through.
+    let ticks: [u32; 80] = [
+        11460, 36741, 37919, 42155, 35335, 16121, 21579, 17577, 4448, 5493, 20112, 16522, 2635, 4622, 1507,
+        0, 5607, 1013, 22728, 16912, 15019, 26320, 29350, 28855, 31839, 25286, 28672, 32298, 22599, 15002,
+        34800, 35287, 35144, 14372, 7714, 9449, 9263, 29192, 6255, 4473, 1324, 1088, 840, 117, 4, 1836, 2690,
+        1649, 2767, 1976, 1328, 1062, 957, 300, 724, 686, 644, 1108, 1218, 1277, 1162, 1155, 617, 530, 756,
+        872, 767, 579, 839, 956, 837, 635, 534, 596, 519, 623, 649, 361, 83, 353,
+    ];
+    let found = find(&progress(ticks.map(f64::from))).unwrap();
+    let last = *slow(&found).last().unwrap();
+    assert!((38..=41).contains(&last.0) && last.1 == 80, "{found:?}");
+}
+
+#[test]
 fn an_outage_that_is_longer_than_all_else_does_not_waver() {
     let mut series = progress((0..60).map(|i| 500.0 + 20.0 * noise(i)));
     series.values.extend(vec![None; 700]);
