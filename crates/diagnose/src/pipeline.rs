@@ -447,6 +447,7 @@ fn judge_windows<'a>(
         limited.extend(too_small.iter().map(|row| row.rule.clone()));
         merged.ruled_out.extend(too_small);
         growth.credit_new_places();
+        growth.credit_pools(&case);
         growth.credit_disk(queueing_after_disk(&case, growth.jvm()));
         growth.credit_allocation();
         growth.credit_running(&merged.findings);

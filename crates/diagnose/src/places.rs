@@ -97,7 +97,7 @@ impl<'a> Places<'a> {
             if !EXECUTORS.iter().any(|executor| name.starts_with(executor)) {
                 task = Some(name);
             }
-            if is_lambda(name) {
+            if !is_of_jdk(name) && is_lambda(name) {
                 lambda = lambda.or(Some(name));
             } else if !is_of_jdk(name) {
                 found = Some(name);

@@ -151,8 +151,8 @@ pub(super) fn methods(recording: &Recording, stack: StackId) -> Vec<&str> {
 /// and for which share of it: what a method does is more often in what it calls than in its name.
 /// Behind it the one farthest below it that still has most of that time, if it is of another class:
 /// a logger is slow for what its handler does. Where compiled code was interrupted between two of
-/// its calls, the inlined method that the JVM attributes that to is a neighbour of the right one: it
-/// does not count.
+/// its calls, the inlined method that the JVM attributes that to is a neighbour of the right one,
+/// and does not count.
 pub(super) fn mostly_in<'a>(recording: &'a Recording, part: &Part<'_>, place: &str) -> Vec<(&'a str, f64)> {
     let mut calls: FxHashMap<&'a str, f64> = FxHashMap::default();
     // By method, with how far below the place it is, weighted by its time.

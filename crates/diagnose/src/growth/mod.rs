@@ -40,6 +40,7 @@ mod lead;
 pub(crate) mod measured;
 mod mechanism;
 pub(crate) mod parts;
+mod pools_own;
 pub(crate) mod reclaim;
 mod second_changes;
 mod sending;

@@ -57,8 +57,8 @@ const EDGE_TICKS: usize = 2;
 /// A tick at the edge of a dip is one of both sides where so many times as much is done in it as in
 /// one within, and more by this part of the usual.
 const PARTLY: (f64, f64) = (3.0, 0.1);
-/// What of a series must be one slow interval, and what the level of half of it must be of the usual
-/// one at most, for that to be no wandering.
+/// What of a series must be one slow interval, and what the level of half of it must be of the
+/// usual one at most, for that to be no wandering.
 const STAYS: f64 = 0.3;
 const FRACTION: f64 = 0.25;
 /// Ticks between two dips that make them one.
