@@ -126,6 +126,9 @@ super::metrics! {
     /// What the collector makes code wait that allocates more.
     STALLED = "stalled-as-well",
         "the collector stalls threads there for {value} instead of {baseline}, until it has freed memory";
+    /// What another thread does while others wait for nobody knows whom.
+    MEANWHILE = "thread-meanwhile",
+        "for {value} of that time thread {thread} is {doing}, and for {baseline} of the baseline";
     /// What waits for the network to connect.
     CONNECTING = "waits-to-connect", "these are waits for connections to be made";
     /// The same calls, counted.

@@ -7,6 +7,7 @@ use super::answers::Answers;
 use super::calls::Calls;
 use super::carriers::has_carried;
 use super::lead::Lead;
+use super::meanwhile::{self, Meanwhile};
 use super::parts::Part;
 use super::reclaim::Reclaim;
 use super::{Grown, Growth, failing, handshakes, words};
@@ -104,7 +105,13 @@ impl<'a> Growth<'a> {
             evidence: Some((At::Last, handshakes.evidence())),
             remedy: Some(remedies::FEWER_HANDSHAKES.remedy()),
         });
-        [on_carriers, fewer, stalled, connects, asked, answers, failing, reclaim, handshakes]
+        let unknown = meanwhile::may_be(key.category) && lead.part.way().is_none();
+        let meanwhile = unknown.then(|| Meanwhile::of(case, jvm, part)).flatten().map(|meanwhile| Extra {
+            title: meanwhile.in_title(),
+            evidence: Some((At::Second, meanwhile.evidence())),
+            remedy: None,
+        });
+        [on_carriers, fewer, stalled, connects, asked, answers, failing, reclaim, handshakes, meanwhile]
             .into_iter()
             .flatten()
             .collect()
