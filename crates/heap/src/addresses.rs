@@ -22,12 +22,18 @@ const PLACES: u64 = 512;
 const ZERO_BITS: u32 = 3;
 /// While objects are added: they do not follow one another.
 const MIXED: u32 = 1 << 31;
+/// So many objects of mixed chunks are noted; where there are more, all objects are gone through.
+const FEW: usize = 1 << 20;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Chunk {
     key: u64,
     places: [u64; 8],
+    /// Once all are added: how many are before each word of the places but the first, nine bits
+    /// each, as a processor may have to count the bits of a word one by one (Vigna, "Broadword
+    /// implementation of rank/select queries", 2008).
+    before: u64,
     /// The number of its first object.
     first: u32,
     /// While objects are added: their count, the last place above 16 bits, [`MIXED`]. Then: where
@@ -44,6 +50,8 @@ pub struct Addresses {
     chunks: Column<Chunk>,
     by_key: FxHashMap<u64, u32>,
     last: (u64, u32),
+    /// Numbers of objects in mixed chunks, as long as they are few.
+    mixed: Vec<u32>,
     lookup: Option<Lookup>,
     lists: Column<u32>,
     /// All bits that any address has.
@@ -62,8 +70,16 @@ impl Chunk {
 
     fn before(&self, place: u64) -> u32 {
         let word = place as usize / 64;
-        let whole: u32 = self.places[..word].iter().map(|word| word.count_ones()).sum();
+        let whole = (self.before >> (9 * ((word + 7) % 8))) as u32 & 0x1ff;
         whole + (self.places[word] & ((1 << (place % 64)) - 1)).count_ones()
+    }
+
+    fn count(&mut self) {
+        let mut sum = 0;
+        for (word, places) in (0..7).zip(self.places) {
+            sum += u64::from(places.count_ones());
+            self.before |= sum << (9 * word);
+        }
     }
 
     fn addresses(&self) -> impl Iterator<Item = u64> + '_ {
@@ -85,6 +101,7 @@ impl Addresses {
             chunks: Column::with_room(storage, most_objects),
             by_key: FxHashMap::default(),
             last: (u64::MAX, 0),
+            mixed: Vec::new(),
             lookup: None,
             lists: Column::with_room(storage, 0),
             all_bits: 0,
@@ -98,7 +115,7 @@ impl Addresses {
             let next = self.chunks.len() as u32;
             let at = *self.by_key.entry(key).or_insert(next);
             if at == next {
-                self.chunks.push(Chunk { key, places: [0; 8], first: number, list: 0 });
+                self.chunks.push(Chunk { key, places: [0; 8], before: 0, first: number, list: 0 });
             }
             self.last = (key, at);
         }
@@ -108,16 +125,60 @@ impl Addresses {
         }
         let (count, before) = (chunk.list & 0xffff, u64::from(chunk.list >> 16 & 0x1ff));
         let follows = count == 0 || place > before && chunk.first.wrapping_add(count) == number;
+        let was_mixed = chunk.list & MIXED != 0;
         let mixed = chunk.list & MIXED | if follows { 0 } else { MIXED };
         chunk.list = mixed | (place as u32) << 16 | (count + 1);
+        if mixed != 0 && self.mixed.len() < FEW {
+            if !was_mixed {
+                self.mixed.extend((0..count).map(|at| chunk.first + at));
+            }
+            self.mixed.push(number);
+        }
         chunk.places[place as usize / 64] |= 1 << (place % 64);
         self.all_bits |= address;
         true
     }
 
-    /// All objects are added; `each` calls back for every one with its address and number, where it
-    /// is asked to.
-    pub fn seal(&mut self, storage: Storage, each: impl FnOnce(&mut dyn FnMut(u64, u32))) {
+    /// Adds the objects of others, whose numbers begin with 0, from a number on. False: an address
+    /// is there already, and nothing of this is of use any more.
+    pub fn append(&mut self, others: &Self, from: u32) -> bool {
+        let next = self.chunks.len() as u32;
+        for other in &*others.chunks {
+            let (count, first) = (other.list & 0xffff, from + other.first);
+            let at = *self.by_key.entry(other.key).or_insert(self.chunks.len() as u32);
+            if at >= next {
+                self.chunks.push(Chunk { first, ..*other });
+                continue;
+            }
+            let chunk = &mut self.chunks[at as usize];
+            if chunk.places.iter().zip(other.places).any(|(one, other)| one & other != 0) {
+                return false;
+            }
+            // In both: their numbers do not follow one another.
+            let known = chunk.list & 0xffff;
+            if chunk.list & MIXED == 0 {
+                self.mixed.extend((0..known).map(|at| chunk.first + at));
+            }
+            if other.list & MIXED == 0 {
+                self.mixed.extend((0..count).map(|at| first + at));
+            }
+            chunk.places.iter_mut().zip(other.places).for_each(|(one, other)| *one |= other);
+            chunk.list = MIXED | (known + count);
+        }
+        self.mixed.extend(others.mixed.iter().map(|number| from + number));
+        self.all_bits |= others.all_bits;
+        self.last = (u64::MAX, 0);
+        true
+    }
+
+    /// All objects are added. `address` says an object's, `each` calls back for every one with its
+    /// address and number, where it is asked to.
+    pub fn seal(
+        &mut self,
+        storage: Storage,
+        address: impl Fn(u32) -> u64,
+        each: impl FnOnce(&mut dyn FnMut(u64, u32)),
+    ) {
         self.by_key = FxHashMap::default();
         self.chunks.sort_unstable_by_key(|chunk| chunk.key);
         let mut listed = 0;
@@ -126,18 +187,24 @@ impl Addresses {
             let mixed = chunk.list & MIXED != 0;
             chunk.list = if mixed { listed } else { NONE };
             listed += if mixed { count } else { 0 };
+            chunk.count();
         }
         let chunks = &self.chunks;
         let lookup = Lookup::new(storage, chunks.len(), |at| chunks[at].key);
         self.lists = Column::zeroed(storage, listed as usize);
-        if listed > 0 {
-            each(&mut |address, number| {
-                let (key, place) = place_of(address);
-                let chunk = lookup.find(key, |at| chunks[at].key).map(|at| &chunks[at as usize]);
-                if let Some(chunk) = chunk.filter(|chunk| chunk.list != NONE) {
-                    self.lists[(chunk.list + chunk.before(place)) as usize] = number;
-                }
-            });
+        let lists = &mut self.lists;
+        let mut put = |address, number| {
+            let (key, place) = place_of(address);
+            let chunk = lookup.find(key, |at| chunks[at].key).map(|at| &chunks[at as usize]);
+            if let Some(chunk) = chunk.filter(|chunk| chunk.list != NONE) {
+                lists[(chunk.list + chunk.before(place)) as usize] = number;
+            }
+        };
+        let mixed = std::mem::take(&mut self.mixed);
+        if mixed.len() < FEW {
+            mixed.into_iter().for_each(|number| put(address(number), number));
+        } else {
+            each(&mut put);
         }
         self.lookup = Some(lookup);
     }
@@ -203,10 +270,15 @@ mod tests {
                 kept.push(*address);
             }
         }
-        addresses.seal(Storage::Memory, |each| {
+        seal(&mut addresses, &kept);
+        (addresses, kept)
+    }
+
+    fn seal(addresses: &mut Addresses, kept: &[u64]) {
+        let address = |number: u32| kept[number as usize];
+        addresses.seal(Storage::Memory, address, |each| {
             kept.iter().zip(0..).for_each(|(address, number)| each(*address, number));
         });
-        (addresses, kept)
     }
 
     proptest! {
@@ -214,12 +286,24 @@ mod tests {
         fn every_address_is_found_and_no_other(
             mut given in prop::collection::vec(prop_oneof![0_u64..40_000, any::<u64>(), (0_u64..9000).prop_map(|n| 8 * n)], 1..400),
             ordered: bool,
+            in_parts: bool,
             other in 0_u64..40_000,
         ) {
             if ordered {
                 given.sort_unstable();
             }
-            let (addresses, kept) = of(&given);
+            let (mut addresses, kept) = of(&given);
+            let halves = [&kept[..kept.len() / 2], &kept[kept.len() / 2..]];
+            if in_parts {
+                let mut all = Addresses::new(Storage::Memory, 1);
+                for (half, from) in halves.iter().zip([0, halves[0].len() as u32]) {
+                    let mut part = Addresses::new(Storage::Memory, 1);
+                    (0..).zip(*half).for_each(|(number, address)| assert!(part.add(*address, number)));
+                    prop_assert!(all.append(&part, from));
+                }
+                seal(&mut all, &kept);
+                addresses = all;
+            }
             for (number, address) in kept.iter().enumerate() {
                 prop_assert_eq!(addresses.find(*address), Some(number as u32));
             }

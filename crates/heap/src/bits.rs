@@ -1,17 +1,16 @@
-//! A set of numbers: one bit for each, and in front of every 512 how many are before them.
+//! A set of numbers: one bit for each, and, once it is counted, in front of every 64 how many are
+//! before them: half a bit a number more, so that one word is counted where a number's place among
+//! the others is asked for (few processors are known to count bits when fathom is compiled).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::column::{Column, Storage};
 
-/// Words of 64 bits that are counted as one.
-const WORDS: usize = 8;
-
 /// The set.
 #[derive(Debug)]
 pub struct Bits {
     words: Column<u64>,
-    /// How many are in the set before each eight words; filled by [`Bits::count`].
+    /// How many are in the set before each word; filled by [`Bits::count`].
     before: Column<u32>,
 }
 
@@ -19,8 +18,8 @@ impl Bits {
     /// None of so many numbers.
     pub fn none(storage: Storage, numbers: usize) -> Self {
         // One word more, so that what is behind all of them has a place.
-        let words = (numbers / 64 + 1).next_multiple_of(WORDS);
-        Self { words: Column::zeroed(storage, words), before: Column::zeroed(storage, words / WORDS + 1) }
+        let words = numbers / 64 + 1;
+        Self { words: Column::zeroed(storage, words), before: Column::zeroed(storage, words) }
     }
 
     /// Adds one.
@@ -80,9 +79,9 @@ impl Bits {
     /// Counts; how many there are. Nothing is added afterwards.
     pub fn count(&mut self) -> u32 {
         let mut sum = 0;
-        for (words, before) in self.words.chunks_exact(WORDS).zip(self.before.iter_mut()) {
+        for (word, before) in self.words.iter().zip(self.before.iter_mut()) {
             *before = sum;
-            sum += words.iter().map(|word| word.count_ones()).sum::<u32>();
+            sum += word.count_ones();
         }
         sum
     }
@@ -96,10 +95,8 @@ impl Bits {
     #[inline]
     pub fn before(&self, number: u32) -> u32 {
         let word = number as usize / 64;
-        let group = word / WORDS;
-        let whole: u32 = self.words[group * WORDS..word].iter().map(|word| word.count_ones()).sum();
         let part = self.words[word] & ((1 << (number % 64)) - 1);
-        self.before[group] + whole + part.count_ones()
+        self.before[word] + part.count_ones()
     }
 }
 

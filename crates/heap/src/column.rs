@@ -7,20 +7,25 @@
 //! with the process: the kernel writes back what does not fit into memory, so that a dump whose
 //! index is larger than memory is read slowly rather than not at all.
 //!
+//! Pages of memory are asked for together where it is known that they are written to: a page that is
+//! read first costs a second fault, with a message to the other CPUs.
+//!
 //! Room in a file is taken before it is mapped (`fallocate`), as writing to a map of a full disk
 //! would end the process. Where the disk has none, the column is in memory.
 
 use std::fs::File;
 use std::marker::PhantomData;
 use std::mem::size_of;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::path::PathBuf;
 
-use memmap2::{MmapMut, MmapOptions};
+use memmap2::{Advice, MmapMut, MmapOptions};
 use rustix::fs::{FallocateFlags, fallocate};
 
 /// Room that is taken in a file at a time where a column grows, bytes.
 const STEP: usize = 64 << 20;
+/// Memory that is asked for at a time at most where a column grows, bytes.
+const MEMORY_STEP: usize = 2 << 20;
 /// A column has room for so many bytes at least: an empty mapping there is not.
 const LEAST: usize = 4096;
 
@@ -60,8 +65,10 @@ unsafe impl Plain for (u64, u32) {}
 #[derive(Debug)]
 pub struct Column<T> {
     map: MmapMut,
-    /// The file of the map, and how many bytes of it have room on disk.
-    file: Option<(File, usize)>,
+    /// The file of the map.
+    file: Option<File>,
+    /// Bytes that were asked for: they have room on disk, or pages of memory.
+    room: usize,
     len: usize,
     storage: Storage,
     of: PhantomData<T>,
@@ -96,19 +103,30 @@ impl<T: Plain> Column<T> {
             Storage::Memory => None,
             Storage::Disk => on_disk(bytes, taken.max(LEAST).min(bytes)),
         };
-        let (map, file) = match on_disk {
-            Some((map, file, taken)) => (map, Some((file, taken))),
-            None => (anonymous(bytes), None),
+        let (map, file, room) = match on_disk {
+            Some((map, file, taken)) => (map, Some(file), taken),
+            None => (anonymous(bytes), None, 0),
         };
-        Self { map, file, len: 0, storage, of: PhantomData }
+        Self { map, file, room, len: 0, storage, of: PhantomData }
+    }
+
+    /// Asks for the memory of all values at once, as all of it is written to.
+    pub fn populate(&self) {
+        self.ask_for(0..self.len * size_of::<T>());
+    }
+
+    /// Asks for memory. Where the kernel does not know this (before 5.14), it is taken page by page.
+    fn ask_for(&self, bytes: Range<usize>) {
+        if self.file.is_none() {
+            let _ = self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len());
+        }
     }
 
     /// Appends one.
     #[inline]
     pub fn push(&mut self, value: T) {
         let end = (self.len + 1) * size_of::<T>();
-        let room = self.file.as_ref().map_or(self.map.len(), |(_, taken)| *taken);
-        if end > room {
+        if end > self.room {
             self.grow(end);
         }
         self.len += 1;
@@ -121,7 +139,7 @@ impl<T: Plain> Column<T> {
         // In steps, so that room on disk is taken as for single ones.
         for part in values.chunks(STEP / size_of::<T>().max(1)) {
             let end = (self.len + part.len()) * size_of::<T>();
-            if end > self.file.as_ref().map_or(self.map.len(), |(_, taken)| *taken) {
+            if end > self.room {
                 self.grow(end);
             }
             let begin = self.len;
@@ -132,12 +150,18 @@ impl<T: Plain> Column<T> {
 
     #[cold]
     fn grow(&mut self, end: usize) {
-        if let Some((file, taken)) = &mut self.file {
-            let more = (*taken + STEP).max(end).min(self.map.len());
-            if end <= more && fallocate(&*file, FallocateFlags::empty(), 0, more as u64).is_ok() {
-                *taken = more;
+        if let Some(file) = &self.file {
+            let more = (self.room + STEP).max(end).min(self.map.len());
+            if end <= more && fallocate(file, FallocateFlags::empty(), 0, more as u64).is_ok() {
+                self.room = more;
                 return;
             }
+        } else if end <= self.map.len() {
+            let step = (self.room / 8).clamp(LEAST, MEMORY_STEP).next_multiple_of(LEAST);
+            let more = (self.room + step).max(end).min(self.map.len());
+            self.ask_for(self.room..more);
+            self.room = more;
+            return;
         }
         // More than was expected, or no room on disk: a larger one, in memory where the disk is
         // full.
@@ -223,9 +247,9 @@ mod tests {
     fn a_growing_column_takes_room_on_disk_step_by_step() {
         let most = 3 * STEP / size_of::<u64>();
         let mut column = Column::<u64>::with_room(Storage::Disk, most);
-        assert_eq!(column.file.as_ref().map(|(_, taken)| *taken), Some(STEP));
+        assert_eq!(column.room, STEP);
         (0..=STEP as u64 / 8).for_each(|value| column.push(value));
-        assert_eq!(column.file.as_ref().map(|(_, taken)| *taken), Some(2 * STEP));
+        assert_eq!(column.room, 2 * STEP);
         assert_eq!(column.last(), Some(&(STEP as u64 / 8)));
     }
 }

@@ -21,6 +21,8 @@
 //! * `dominator` is first a bucket's head (as long as its vertex has not been reached from behind),
 //!   then the link to the next one in its bucket, then the result. Nothing recurses.
 
+use std::thread::ScopedJoinHandle;
+
 use crate::bits::Bits;
 use crate::column::{Column, Plain, Storage};
 use crate::numbers::NONE;
@@ -75,20 +77,37 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Of a graph, of which it is known what is private; and what is reached.
-    pub fn of(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progress) -> (Self, Bits) {
-        let Walk { order, mut parent, semi, mut behind, .. } = walk(graph, storage, private, progress);
-        let (found, (mut dominator, reached)) = std::thread::scope(|scope| {
-            let of_private = scope.spawn(|| of_private(graph, storage, private, &order));
-            let found = dominators(storage, &mut parent, semi, &mut behind, progress);
-            drop((parent, behind));
-            (found, of_private.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    /// Of a graph, of which it is known what is private. `then` goes on with the tree while `other`
+    /// does what needs no more than what is reached; that is handed back, too.
+    pub fn along_with<T: Send, K>(
+        graph: &impl Graph,
+        storage: Storage,
+        private: &Bits,
+        progress: &Progress,
+        other: impl FnOnce(&Bits) -> T + Send,
+        then: impl FnOnce(Self) -> K,
+    ) -> (K, Bits, T) {
+        let (walk, mut dominator) = std::thread::scope(|scope| {
+            let of_private = scope.spawn(|| of_private(graph, storage, private));
+            (walk(graph, storage, private, progress), joined(of_private))
         });
-        for (object, found) in order.iter().zip(&*found).skip(1) {
-            let above = if *found == 0 { 0 } else { order[*found as usize] + 1 };
-            dominator.set(*object as usize + 1, above + 1);
-        }
-        (Self { dominator }, reached)
+        let Walk { order, parent, semi, behind, number } = walk;
+        drop(number);
+        std::thread::scope(|scope| {
+            let found = scope.spawn(|| dominators(storage, parent, semi, behind, progress));
+            let reached = reached(graph, storage, private, &order, &mut dominator);
+            let (tree, other) = std::thread::scope(|scope| {
+                let other = scope.spawn(|| other(&reached));
+                let found = joined(found);
+                for (object, found) in order.iter().zip(&*found).skip(1) {
+                    let above = if *found == 0 { 0 } else { order[*found as usize] + 1 };
+                    dominator.set(*object as usize + 1, above + 1);
+                }
+                drop((order, found));
+                (then(Self { dominator }), joined(other))
+            });
+            (tree, reached, other)
+        })
     }
 
     /// The immediate dominator of a number; nothing reaches those that have none.
@@ -98,16 +117,59 @@ impl Tree {
     }
 }
 
-/// Who refers to what is private, of that which is reached from the objects of the walk; and all
-/// that is reached.
-fn of_private(graph: &impl Graph, storage: Storage, private: &Bits, order: &[u32]) -> (Packed, Bits) {
+/// What a thread found. A panic in it is one here.
+pub fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Who refers to what is private.
+fn of_private(graph: &impl Graph, storage: Storage, private: &Bits) -> Packed {
     let objects = graph.objects();
-    let mut dominator = Packed::zeroed(storage, objects as usize + 1, objects + 1);
+    let mut dominator = Packed::zeroed(storage, objects as usize + 1, objects + 1).populated();
+    below(graph, private, |_| u16::MAX, |from, to| dominator.set(to as usize + 1, from + 2));
+    dominator
+}
+
+/// All that is reached: the objects of the walk and what is private below them. What is private
+/// below others has nobody who keeps it.
+fn reached(
+    graph: &impl Graph,
+    storage: Storage,
+    private: &Bits,
+    order: &[u32],
+    dominator: &mut Packed,
+) -> Bits {
+    let objects = graph.objects();
     let mut reached = Bits::none(storage, objects as usize);
     order.iter().skip(1).for_each(|object| reached.add(*object));
+    let all_are = order.len() as u32 - 1 == objects - private.all();
+    if all_are {
+        reached.add_all(private);
+        return reached;
+    }
+    let mut lost = Bits::none(storage, objects as usize);
+    below(
+        graph,
+        private,
+        |first| !reached.sixteen(first),
+        |_, to| {
+            dominator.set(to as usize + 1, 0);
+            lost.add(to);
+        },
+    );
+    reached.add_all(private);
+    reached.take_out(&lost);
+    reached
+}
+
+/// Calls back for what is private below objects that are not, with who refers to it. `open` says of
+/// which objects, in sixteens.
+fn below(graph: &impl Graph, private: &Bits, open: impl Fn(u32) -> u16, mut each: impl FnMut(u32, u32)) {
+    let objects = graph.objects();
     let (mut all, mut within) = (Vec::new(), Vec::new());
     for first in (0..objects).step_by(TOGETHER as usize) {
-        let mut open = reached.sixteen(first) & !private.sixteen(first);
+        let there = u16::MAX >> (TOGETHER - (objects - first).min(TOGETHER));
+        let mut open = open(first) & !private.sixteen(first) & there;
         if open == 0 {
             continue;
         }
@@ -119,8 +181,7 @@ fn of_private(graph: &impl Graph, storage: Storage, private: &Bits, order: &[u32
             loop {
                 while let Some(to) = graph.next(&mut left) {
                     if private.has(to) {
-                        dominator.set(to as usize + 1, from + 2);
-                        reached.add(to);
+                        each(from, to);
                         within.push(to);
                     }
                 }
@@ -129,7 +190,6 @@ fn of_private(graph: &impl Graph, storage: Storage, private: &Bits, order: &[u32
             }
         }
     }
-    (dominator, reached)
 }
 
 /// Calls back for every reference, in the order of the objects.
@@ -231,6 +291,7 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
         behind: Column::with_room(storage, objects),
         number: Column::zeroed(storage, objects),
     };
+    walk.number.populate();
     // What has nothing left waits for nobody: a list is walked without a stack where the next one
     // is what its nodes refer to last.
     let mut waiting: Column<Waiting> = Column::with_room(storage, objects);
@@ -291,15 +352,15 @@ impl Walk {
 
 fn dominators(
     storage: Storage,
-    ancestor: &mut [u32],
-    semi: Column<u32>,
-    behind: &mut [u64],
+    mut ancestor: Column<u32>,
+    mut semi: Column<u32>,
+    mut behind: Column<u64>,
     progress: &Progress,
 ) -> Column<u32> {
     let n = ancestor.len();
     behind.sort_unstable();
-    let mut semi = semi;
     let mut label: Column<u32> = Column::zeroed(storage, n);
+    label.populate();
     label.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
     let mut dominator = Column::filled(storage, n, NONE);
     let mut path = Vec::new();
@@ -312,7 +373,7 @@ fn dominators(
         while let Some(pair) = next_behind.checked_sub(1).map(|at| behind[at]).filter(|p| p >> 32 == w as u64)
         {
             next_behind -= 1;
-            let u = eval(pair as u32, w as u32, ancestor, &mut label, &semi, &mut path);
+            let u = eval(pair as u32, w as u32, &mut ancestor, &mut label, &semi, &mut path);
             best = best.min(semi[u as usize]);
         }
         semi[w] = best;
@@ -323,7 +384,7 @@ fn dominators(
         let mut v = std::mem::replace(&mut dominator[parent], NONE);
         while v != NONE {
             let next = dominator[v as usize];
-            let u = eval(v, w as u32 - 1, ancestor, &mut label, &semi, &mut path);
+            let u = eval(v, w as u32 - 1, &mut ancestor, &mut label, &semi, &mut path);
             dominator[v as usize] = if semi[u as usize] < semi[v as usize] { u } else { parent as u32 };
             v = next;
         }
@@ -416,7 +477,17 @@ mod tests {
         }
 
         fn tree(&self) -> Tree {
-            Tree::of(self, Storage::Memory, &self.private(), &Progress::default()).0
+            let (tree, reached, is_reached) = Tree::along_with(
+                self,
+                Storage::Memory,
+                &self.private(),
+                &Progress::default(),
+                |reached| (0..self.objects()).map(|object| reached.has(object)).collect::<Vec<_>>(),
+                |tree| tree,
+            );
+            assert_eq!(is_reached, self.reached_without(None));
+            assert_eq!(reached.all() as usize, is_reached.iter().filter(|is| **is).count());
+            tree
         }
 
         /// What can be reached when one object is taken away.

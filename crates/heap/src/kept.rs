@@ -15,7 +15,7 @@ use crate::dominators::Tree;
 use crate::heap::Heap;
 use crate::kinds::Kinds;
 use crate::numbers::NONE;
-use crate::packed::Packed;
+use crate::packed::{EIGHT, Packed};
 use crate::progress::Phase;
 
 /// The dominator tree of a heap. Objects are identified by their number in it, which is that of the
@@ -64,12 +64,9 @@ impl Kept {
 
     /// The same, while something else is done that needs no more than what is reached.
     pub(crate) fn along_with<T: Send>(heap: &Heap, other: impl FnOnce(&Bits) -> T + Send) -> (Self, T) {
-        let (tree, reached) = Tree::of(heap, heap.storage, &heap.private, &heap.progress);
-        let (kept, other) = std::thread::scope(|scope| {
-            let other = scope.spawn(|| other(&reached));
-            let kept = Self::with(heap, tree);
-            (kept, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
+        let (private, progress) = (&heap.private, &heap.progress);
+        let (kept, reached, other) =
+            Tree::along_with(heap, heap.storage, private, progress, other, |tree| Self::with(heap, tree));
         let objects = reached.all();
         (Self { reached, objects, ..kept }, other)
     }
@@ -80,15 +77,21 @@ impl Kept {
         let mut keeps = Bits::none(storage, numbers as usize);
         (1..numbers).filter_map(|number| tree.dominator(number)).for_each(|above| keeps.add(above));
         let keepers = keeps.count() as usize;
-        let mut first = Packed::zeroed(storage, keepers, heap.len());
-        let mut next = Packed::zeroed(storage, numbers as usize, heap.len());
+        let mut first = Packed::zeroed(storage, keepers, heap.len()).populated();
+        let mut next = Packed::zeroed(storage, numbers as usize, heap.len()).populated();
         // From the end, so that each one's children are in their order.
-        for number in (1..numbers).rev() {
-            if let Some(above) = tree.dominator(number) {
-                let keeper = keeps.before(above) as usize;
-                next.set(number as usize, first.get(keeper));
-                first.set(keeper, number);
+        for eight in (0..numbers).step_by(EIGHT).rev() {
+            let mut behind = [0; EIGHT];
+            for (number, behind) in
+                (eight..numbers.min(eight.saturating_add(EIGHT as u32))).zip(&mut behind).rev()
+            {
+                if let Some(above) = tree.dominator(number) {
+                    let keeper = keeps.before(above) as usize;
+                    *behind = first.get(keeper);
+                    first.set(keeper, number);
+                }
             }
+            next.set_eight(eight as usize, behind);
         }
         let mut kept = Self {
             kinds: Arc::clone(&heap.kinds),
@@ -111,6 +114,7 @@ impl Kept {
     /// Sums up what each one keeps.
     fn sum_up(&mut self, storage: Storage, numbers: usize) {
         let mut retained: Column<u32> = Column::zeroed(storage, self.retained.len());
+        retained.populate();
         let mut large = FxHashMap::default();
         // What those above have summed up so far, and the one that is looked at.
         let mut above: Column<u64> = Column::with_room(storage, numbers);

@@ -87,7 +87,6 @@ impl Kinds {
 
     /// The next object: its kind, and where its record is. False: there are too many kinds.
     pub fn push(&mut self, kind: Kind, place: u64) -> bool {
-        let node = self.low.len() as u32;
         let last = self.last.get(kind.class as usize).copied().unwrap_or(u32::MAX);
         let same = |known: &Kind| known.length == kind.length && known.tag == kind.tag;
         let same = |known: &Kind| same(known) && known.record == kind.record && known.class == kind.class;
@@ -98,6 +97,13 @@ impl Kinds {
         if number as usize >= Self::MOST {
             return false;
         }
+        self.push_known(number, place, kind.record);
+        true
+    }
+
+    #[inline]
+    fn push_known(&mut self, number: u32, place: u64, record: u64) {
+        let node = self.low.len() as u32;
         self.put(node, number);
         if node.is_multiple_of(BLOCK) {
             self.blocks.push(place);
@@ -105,7 +111,21 @@ impl Kinds {
             self.jumps.push((place, node));
             self.blocks[(node / BLOCK) as usize] |= JUMPS;
         }
-        self.end = place + kind.record;
+        self.end = place + record;
+    }
+
+    /// The objects of other kinds behind those that are here, by the number of their class here.
+    /// False: there are too many kinds.
+    pub fn append(&mut self, other: &Self, class: impl Fn(u32) -> u32) -> bool {
+        let numbers: Vec<u32> =
+            other.table.iter().map(|kind| self.intern(Kind { class: class(kind.class), ..*kind })).collect();
+        if numbers.iter().any(|number| *number as usize >= Self::MOST) {
+            return false;
+        }
+        for (node, place) in other.places(0) {
+            let number = other.number(node);
+            self.push_known(numbers[number], place as u64, other.table[number].record);
+        }
         true
     }
 

@@ -23,8 +23,8 @@ use crate::kinds::{Kind, Kinds};
 use crate::layout::{Layout, Neighbour, SAMPLES, round};
 use crate::numbers::{MOST_OBJECTS, NONE, PLACE_BITS};
 use crate::progress::Progress;
-use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, walk, width};
-use scan::Scan;
+use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, width};
+use scan::{PART_BYTES, Scan, scanned};
 
 /// What the referents of soft, weak, phantom and final references count as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,8 +75,8 @@ pub fn read_telling(
     let fits = memory_left.is_none_or(|left| file.bytes().len() as f64 * TAKES <= left as f64);
     let storage = if fits { Storage::Memory } else { Storage::Disk };
     let most = file.bytes().len() / (SMALLEST + 2 * header.id_size) + 1;
-    let mut scan = Scan::new(storage, file.bytes(), most.min(MOST_OBJECTS as usize), progress.clone());
-    let mut damage = walk(file.bytes(), &header, &mut scan);
+    let new = || Scan::new(storage, file.bytes(), most.min(MOST_OBJECTS as usize), progress.clone());
+    let (scan, mut damage) = scanned(&file, &header, storage, PART_BYTES, new);
     damage.truncated |= file.cut_while_packed;
     damage.duplicate_objects = scan.duplicates;
     if scan.too_many_classes {
@@ -174,11 +174,12 @@ impl<'a> Build<'a> {
     fn find_addresses(&mut self) {
         self.scan.kinds.seal();
         let (kinds, data, id_size) = (&self.scan.kinds, self.data, self.id_size);
-        self.scan.addresses.seal(self.storage, |each| {
-            for (node, place) in kinds.places(0) {
-                each(Cursor::new(data, place + 1).id(id_size).unwrap_or(0), node);
-            }
-        });
+        let at = |place| Cursor::new(data, place + 1).id(id_size).unwrap_or(0);
+        self.scan.addresses.seal(
+            self.storage,
+            |node| at(kinds.place(node)),
+            |each| kinds.places(0).for_each(|(node, place)| each(at(place), node)),
+        );
     }
 
     fn find(&self, address: u64) -> Option<u32> {

@@ -14,6 +14,8 @@
 //! (`DumpWriter` patches it at the segment's end), and `HEAP_DUMP` of 4 GB and more did not fit its
 //! field before segments existed. Both are read as far as sub-records go.
 
+use std::ops::Range;
+
 use crate::cursor::Cursor;
 
 /// What the first bytes of a dump say.
@@ -131,6 +133,10 @@ pub trait Visit {
     fn frame(&mut self, id: u64, method: u64, source: u64, class_serial: u32, line: i32);
     /// A stack: its frames are identifiers from `at` on.
     fn stack(&mut self, serial: u32, thread: u32, at: usize, frames: u32);
+    /// A whole segment, of whose sub-records none was read yet. True: it is put off.
+    fn put_off(&mut self, _body: Range<usize>) -> bool {
+        false
+    }
     /// A root.
     fn root(&mut self, root: RootRecord);
     /// An object, whose sub-record begins at `at`.
@@ -163,6 +169,13 @@ impl Damage {
         self.skipped_bytes += bytes as u64;
         self.first_at.get_or_insert(at as u64);
     }
+
+    /// Adds what of some segments could not be read.
+    pub fn add(&mut self, segments: &Self) {
+        self.damaged_segments += segments.damaged_segments;
+        self.skipped_bytes += segments.skipped_bytes;
+        self.first_at = self.first_at.into_iter().chain(segments.first_at).min();
+    }
 }
 
 /// Reads the header. `None`: this is no dump.
@@ -194,6 +207,10 @@ pub fn walk(data: &[u8], header: &Header, visit: &mut impl Visit) -> Damage {
         at = match tag {
             0x0c | 0x1c => {
                 let open = length == 0;
+                if !open && told_end <= data.len() && visit.put_off(body..end) {
+                    at = end;
+                    continue;
+                }
                 damage.truncated |= told_end > data.len();
                 let bounded = if open { data } else { &data[..end] };
                 let reached =
@@ -216,6 +233,33 @@ pub fn walk(data: &[u8], header: &Header, visit: &mut impl Visit) -> Damage {
         };
     }
     damage
+}
+
+/// Reads the sub-records of a segment that was put off.
+pub fn segment_put_off(
+    data: &[u8],
+    body: Range<usize>,
+    header: &Header,
+    visit: &mut impl Visit,
+    damage: &mut Damage,
+) {
+    segment(&data[..body.end], body.start, header.id_size, false, false, visit, damage);
+}
+
+/// Whether all segments are whole, so that each can be read by itself.
+pub fn all_are_whole(data: &[u8], header: &Header) -> bool {
+    let mut at = header.first;
+    while at < data.len() {
+        let mut cursor = Cursor::new(data, at);
+        let (Some(tag), Some(_), Some(length)) = (cursor.u8(), cursor.u32(), cursor.u32()) else {
+            return false;
+        };
+        at = cursor.at().saturating_add(length as usize);
+        if at > data.len() || matches!(tag, 0x0c | 0x1c) && length == 0 {
+            return false;
+        }
+    }
+    true
 }
 
 /// A record that is no heap. `None`: not known, or too short.

@@ -117,6 +117,8 @@ impl Rows {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         let mut at = at as usize;
         while rows > 0 {
+            // One end after the other: there are few, and counting bits takes longer where the
+            // processor is not known to do it.
             let Some(eight) = self.bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok()) else {
                 rows -= usize::from(self.bytes[at] == 0);
                 at += 1;
@@ -125,16 +127,14 @@ impl Rows {
             let eight = u64::from_le_bytes(eight);
             // The uppermost bit of every byte that is zero (Warren, Hacker's Delight, 6-1).
             let mut zeros = !(((eight & LOW) + LOW) | eight | LOW);
-            let count = zeros.count_ones() as usize;
-            if count < rows {
-                rows -= count;
-                at += 8;
-                continue;
-            }
-            for _ in 1..rows {
+            while zeros != 0 {
+                if rows == 1 {
+                    return (at + zeros.trailing_zeros() as usize / 8 + 1) as u64;
+                }
                 zeros &= zeros - 1;
+                rows -= 1;
             }
-            return (at + zeros.trailing_zeros() as usize / 8 + 1) as u64;
+            at += 8;
         }
         at as u64
     }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::{Build, Referents};
 use crate::bits::Bits;
 use crate::cursor::{Cursor, ids};
+use crate::dominators::joined;
 use crate::kinds::BLOCK;
 use crate::numbers::NONE;
 use crate::progress::{EVERY, Phase};
@@ -24,7 +25,7 @@ struct Connected {
     rows: Rows,
     /// Objects that something refers to.
     one: Bits,
-    /// Those of them that more than one reference leads to.
+    /// Those of them that more than one reference leads to, and what is not private otherwise.
     many: Bits,
     dangling: u64,
     without_class: u64,
@@ -54,11 +55,7 @@ impl Build<'_> {
                 scope.spawn(move || this.connect_range(from..to, shapes))
             };
             let begun: Vec<_> = (0..nodes).step_by(each as usize).map(begin).collect();
-            // A panic in one is a panic here.
-            let join = |thread: std::thread::ScopedJoinHandle<'_, Connected>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            begun.into_iter().map(join).collect()
+            begun.into_iter().map(joined).collect()
         });
         let mut rows: Option<Rows> = None;
         let none = || Bits::none(self.storage, nodes as usize);
@@ -120,7 +117,6 @@ impl Build<'_> {
         let mut rows = Rows::new(self.storage, nodes.len());
         let none = || Bits::none(self.storage, self.scan.kinds.objects());
         let (mut one, mut many) = (none(), none());
-        let mut refer = |to| if one.has(to) { many.add(to) } else { one.add(to) };
         let (mut dangling, mut without_class) = (0, 0);
         for (node, place) in self.scan.kinds.places(nodes.start).take(nodes.len()) {
             if nodes.start == 0 && node.is_multiple_of(EVERY) {
@@ -128,6 +124,10 @@ impl Build<'_> {
             }
             let kind = self.scan.kinds.of(node);
             rows.begin(node, kind.refers);
+            if kind.class_object != NONE {
+                // What holds its class, which others hold too, is not private.
+                many.add(node);
+            }
             without_class += u64::from(kind.tag == tag::INSTANCE && !shapes[kind.class as usize].known);
             if !kind.refers {
                 continue;
@@ -138,14 +138,14 @@ impl Build<'_> {
             {
                 Some(to) => {
                     if rows.add(&mut last, to) {
-                        refer(to);
+                        if one.has(to) { many.add(to) } else { one.add(to) }
                     }
                 }
                 None => dangling += u64::from(address != 0),
             });
             for to in self.extra.get(&node).into_iter().flatten() {
                 if rows.add(&mut last, *to) {
-                    refer(*to);
+                    if one.has(*to) { many.add(*to) } else { one.add(*to) }
                 }
             }
             rows.end();

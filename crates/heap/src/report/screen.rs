@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::thread::ScopedJoinHandle;
 
 use serde::Serialize;
 
@@ -13,6 +12,7 @@ use super::references::{References, references};
 use super::threads::{ThreadKeeps, threads};
 use super::waste::{Waste, waste};
 use crate::column::Storage;
+use crate::dominators::joined;
 use crate::heap::Heap;
 use crate::kept::{Kept, Sum, Totals};
 use crate::layout::Layout;
@@ -199,11 +199,6 @@ impl Screen {
             roots: roots(heap),
         }
     }
-}
-
-/// What a thread found. A panic in it is one here.
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The name of a loader: its class and its address; the boot loader has no address.
