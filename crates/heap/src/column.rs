@@ -18,6 +18,7 @@ use std::marker::PhantomData;
 use std::mem::size_of;
 use std::ops::{Deref, DerefMut, Range};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
 
 use memmap2::{Advice, MmapMut, MmapOptions};
 use rustix::fs::{FallocateFlags, fallocate};
@@ -60,6 +61,14 @@ unsafe impl Plain for u16 {}
 unsafe impl Plain for u32 {}
 unsafe impl Plain for u64 {}
 unsafe impl Plain for (u64, u32) {}
+
+/// A column of numbers for several threads at once.
+pub fn shared(column: &mut Column<u32>) -> &[AtomicU32] {
+    let numbers: &mut [u32] = column;
+    // SAFETY: it is borrowed alone for as long as this is, and an atomic number has the size and the
+    // alignment of a plain one.
+    unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU32]) }
+}
 
 /// A column.
 #[derive(Debug)]

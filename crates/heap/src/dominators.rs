@@ -7,9 +7,15 @@
 //! point) do not keep on long lists whose ends refer back.
 //!
 //! It is only asked about a part of the objects. *Private* is what one object alone refers to and
-//! what refers to nothing but private objects: a text's array, a text in one place. The one that
-//! refers to it keeps it, nothing else can be reached through it, and it needs no number in the
-//! walk. In most heaps that is half of the objects.
+//! what refers to nothing but private objects, its class apart: a text's array, a text in one place,
+//! a session with its basket. The one that refers to it keeps it, and it needs no number in the
+//! walk. In most heaps that is most of the objects.
+//!
+//! What is private refers to its class, and may alone keep it. But a class that its loader holds,
+//! where a way leads to the loader through nothing that is private and through no such class
+//! ([`apart`]), is kept by none that is not on this way. So it is kept by nothing private, and it
+//! is enough that the nearest object above that is not private counts as one that refers to it
+//! ([`Classes`]).
 //!
 //! Of the others each takes 20 bytes at the peak (`order`, `parent`, `semi`, `label`, `dominator`)
 //! and no list of who refers to it: of those with a smaller number only the smallest matters,
@@ -21,10 +27,15 @@
 //! * `dominator` is first a bucket's head (as long as its vertex has not been reached from behind),
 //!   then the link to the next one in its bucket, then the result. Nothing recurses.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::thread::ScopedJoinHandle;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::bits::Bits;
-use crate::column::{Column, Plain, Storage};
+use crate::column::{Column, Plain, Storage, shared};
 use crate::numbers::NONE;
 use crate::packed::Packed;
 use crate::progress::{EVERY, Phase, Progress};
@@ -37,6 +48,8 @@ const PASSES: u32 = 3;
 /// Ranges of objects at a time, at most, and blocks of them at least.
 const MOST_AT_ONCE: usize = 4;
 const FEWEST_AT_ONCE: u32 = 1 << 12;
+/// Objects near the roots among which ways to loaders are looked for, at most.
+const MOST_ASKED: usize = 1 << 17;
 
 /// What of an object's successors is still to come.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +80,8 @@ pub trait Graph: Sync {
     fn next(&self, left: &mut Left) -> Option<u32>;
     /// Whether there is one more.
     fn has_more(&self, left: &Left) -> bool;
+    /// The first one of an object, in the sense of [`Left::first`]: its class.
+    fn first(&self, object: u32) -> u32;
 }
 
 /// The tree. Objects are numbered from 1 on, 0 stands for all roots together.
@@ -87,11 +102,9 @@ impl Tree {
         other: impl FnOnce(&Bits) -> T + Send,
         then: impl FnOnce(Self) -> K,
     ) -> (K, Bits, T) {
-        let (walk, mut dominator) = std::thread::scope(|scope| {
-            let of_private = scope.spawn(|| of_private(graph, storage, private));
-            (walk(graph, storage, private, progress), joined(of_private))
-        });
-        let Walk { order, parent, semi, behind, number } = walk;
+        let mut dominator = of_private(graph, storage, private);
+        let graph = &Classes::of(graph, storage, private, &dominator);
+        let Walk { order, parent, semi, behind, number } = walk(graph, storage, private, progress);
         drop(number);
         std::thread::scope(|scope| {
             let found = scope.spawn(|| dominators(storage, parent, semi, behind, progress));
@@ -122,12 +135,174 @@ pub fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// Objects in ranges, side by side.
+fn in_ranges<T: Send>(objects: u32, look: impl Fn(Range<u32>) -> T + Sync) -> Vec<T> {
+    let blocks = objects.div_ceil(TOGETHER);
+    let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE) as u32;
+    let each = blocks.div_ceil(at_once).max(FEWEST_AT_ONCE) * TOGETHER;
+    std::thread::scope(|scope| {
+        let look = &look;
+        let begin = |from: u32| scope.spawn(move || look(from..from.saturating_add(each).min(objects)));
+        let begun: Vec<_> = (0..objects).step_by(each as usize).map(begin).collect();
+        begun.into_iter().map(joined).collect()
+    })
+}
+
 /// Who refers to what is private.
 fn of_private(graph: &impl Graph, storage: Storage, private: &Bits) -> Packed {
     let objects = graph.objects();
     let mut dominator = Packed::zeroed(storage, objects as usize + 1, objects + 1).populated();
-    below(graph, private, |_| u16::MAX, |from, to| dominator.set(to as usize + 1, from + 2));
+    let shared = dominator.shared();
+    in_ranges(objects, |range| {
+        let mut all = Vec::new();
+        for first in range.step_by(TOGETHER as usize) {
+            graph.together(first, &mut all);
+            for (from, left) in (first..).zip(&mut all) {
+                while let Some(to) = graph.next(left) {
+                    if private.has(to) {
+                        shared.put(to as usize + 1, from + 2);
+                    }
+                }
+            }
+        }
+    });
     dominator
+}
+
+/// Classes of which it is known that nothing private keeps them. `of_loaders` are loaders that refer
+/// to classes which the objects of these classes hold, too; `alone` as for [`private`].
+pub fn apart(graph: &impl Graph, storage: Storage, of_loaders: &[(u32, u32)], alone: &Bits) -> Bits {
+    let mut apart = Bits::none(storage, graph.objects() as usize);
+    let classes: FxHashSet<u32> = of_loaders.iter().map(|(_, class)| *class).collect();
+    let mut left: FxHashSet<u32> = of_loaders.iter().map(|(loader, _)| *loader).collect();
+    // From the roots on, no further than to some objects: loaders are near.
+    let mut found: FxHashSet<u32> = graph.roots().iter().copied().collect();
+    let mut queue: VecDeque<u32> = graph.roots().iter().copied().collect();
+    let most = found.len() + MOST_ASKED;
+    let mut near = FxHashSet::default();
+    while let Some(from) = queue.pop_front().filter(|_| !left.is_empty()) {
+        if left.remove(&from) {
+            near.insert(from);
+        }
+        let mut successors = graph.successors(from);
+        while let Some(to) = graph.next(&mut successors) {
+            if found.len() < most && !alone.has(to) && !classes.contains(&to) && found.insert(to) {
+                queue.push_back(to);
+            }
+        }
+    }
+    of_loaders.iter().filter(|(loader, _)| near.contains(loader)).for_each(|(_, class)| apart.add(*class));
+    apart
+}
+
+/// A graph in which an object refers to the classes of all that is private below it, too.
+struct Classes<'a, G> {
+    graph: &'a G,
+    /// Objects that do.
+    have: Bits,
+    /// Which classes: the object in the upper half, the class in the lower, sorted.
+    pairs: Column<u64>,
+}
+
+/// In place of where a row goes on: a pair of [`Classes`].
+const PAIR: u64 = 1 << 63;
+
+impl<'a, G: Graph> Classes<'a, G> {
+    fn of(graph: &'a G, storage: Storage, private: &Bits, dominator: &Packed) -> Self {
+        let objects = graph.objects();
+        // Of each private object that was asked for, the nearest one above that is not, and one
+        // more.
+        let mut nearest: Column<u32> = Column::zeroed(storage, objects as usize);
+        nearest.populate();
+        let nearest = shared(&mut nearest);
+        let above = |object: u32, way: &mut Vec<u32>| {
+            let mut at = object;
+            let found = loop {
+                match nearest[at as usize].load(Ordering::Relaxed) {
+                    0 => way.push(at),
+                    known => break known,
+                }
+                match dominator.get(at as usize + 1).checked_sub(2) {
+                    Some(from) if private.has(from) => at = from,
+                    from => break from.map_or(0, |from| from + 1),
+                }
+            };
+            way.drain(..).for_each(|at| nearest[at as usize].store(found, Ordering::Relaxed));
+            found.checked_sub(1)
+        };
+        let parts = in_ranges(objects, |range| {
+            let mut pairs: Column<u64> = Column::with_room(storage, range.len());
+            let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+            let mut way = Vec::new();
+            for first in range.step_by(TOGETHER as usize) {
+                let mut open = private.sixteen(first);
+                while open != 0 {
+                    let object = first + open.trailing_zeros();
+                    open &= open - 1;
+                    let class = graph.first(object);
+                    if class == NONE {
+                        continue;
+                    }
+                    let Some(above) = above(object, &mut way) else { continue };
+                    if last.insert(class, above) != Some(above) {
+                        pairs.push(u64::from(above) << 32 | u64::from(class));
+                    }
+                }
+            }
+            pairs
+        });
+        let mut pairs: Column<u64> = Column::with_room(storage, parts.iter().map(|part| part.len()).sum());
+        parts.iter().for_each(|part| pairs.extend_from_slice(part));
+        pairs.sort_unstable();
+        let mut have = Bits::none(storage, objects as usize);
+        pairs.iter().for_each(|pair| have.add((pair >> 32) as u32));
+        Self { graph, have, pairs }
+    }
+}
+
+impl<G: Graph> Graph for Classes<'_, G> {
+    fn objects(&self) -> u32 {
+        self.graph.objects()
+    }
+
+    fn roots(&self) -> &[u32] {
+        self.graph.roots()
+    }
+
+    #[inline]
+    fn successors(&self, object: u32) -> Left {
+        if !self.have.has(object) {
+            return self.graph.successors(object);
+        }
+        let at = self.pairs.partition_point(|pair| pair >> 32 < u64::from(object)) as u64;
+        Left { at: PAIR | at, last: object, first: self.graph.first(object) }
+    }
+
+    fn together(&self, first: u32, all: &mut Vec<Left>) {
+        self.graph.together(first, all);
+    }
+
+    #[inline]
+    fn next(&self, left: &mut Left) -> Option<u32> {
+        if left.at & PAIR != 0 && left.at != u64::MAX && left.first == NONE {
+            let pair = self.pairs.get((left.at & !PAIR) as usize).copied();
+            if let Some(pair) = pair.filter(|pair| pair >> 32 == u64::from(left.last)) {
+                left.at += 1;
+                return Some(pair as u32);
+            }
+            *left = Left { first: NONE, ..self.graph.successors(left.last) };
+        }
+        self.graph.next(left)
+    }
+
+    #[inline]
+    fn has_more(&self, left: &Left) -> bool {
+        left.at & PAIR != 0 && left.at != u64::MAX || self.graph.has_more(left)
+    }
+
+    fn first(&self, object: u32) -> u32 {
+        self.graph.first(object)
+    }
 }
 
 /// All that is reached: the objects of the walk and what is private below them. What is private
@@ -208,12 +383,13 @@ pub fn each_reference(graph: &impl Graph, mut each: impl FnMut(u32, u32)) {
 /// Objects that one alone refers to, and that refer to nothing but such. Ranges of objects are
 /// looked at side by side. What one thread finds another may see a pass later: then there are some
 /// fewer, which take part in the walk like others. `alone` are those that one reference alone leads
-/// to and that are not held by themselves; one may be missing there, too.
-pub fn private(graph: &impl Graph, storage: Storage, alone: &Bits) -> Bits {
+/// to and that are not held by themselves; one may be missing there, too. `apart` are classes that
+/// may be referred to.
+pub fn private(graph: &impl Graph, storage: Storage, alone: &Bits, apart: &Bits) -> Bits {
     let objects = graph.objects();
     let mut found = Bits::none(storage, objects as usize);
     let private = found.shared();
-    let look = |blocks: std::ops::Range<u32>, backwards: bool| {
+    let look = |blocks: Range<u32>, backwards: bool| {
         let mut all: Vec<Left> = Vec::new();
         for at in 0..blocks.len() as u32 {
             let first = TOGETHER * if backwards { blocks.end - 1 - at } else { blocks.start + at };
@@ -226,7 +402,8 @@ pub fn private(graph: &impl Graph, storage: Storage, alone: &Bits) -> Bits {
                 let at = if backwards { u16::BITS - 1 - open.leading_zeros() } else { open.trailing_zeros() };
                 open &= !(1 << at);
                 let mut left = all[at as usize];
-                let mut privately = true;
+                let mut privately = left.first == NONE || apart.has(left.first);
+                left.first = NONE;
                 while let Some(to) = graph.next(&mut left).filter(|_| privately) {
                     privately = private.has(to);
                 }
@@ -236,15 +413,9 @@ pub fn private(graph: &impl Graph, storage: Storage, alone: &Bits) -> Bits {
             }
         }
     };
-    let blocks = objects.div_ceil(TOGETHER);
-    let at_once = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AT_ONCE) as u32;
-    let each = blocks.div_ceil(at_once).max(FEWEST_AT_ONCE);
     for pass in 0..PASSES {
-        std::thread::scope(|scope| {
-            for from in (0..blocks).step_by(each as usize) {
-                let range = from..from.saturating_add(each).min(blocks);
-                scope.spawn(move || look(range, pass % 2 == 0));
-            }
+        in_ranges(objects, |range| {
+            look(range.start / TOGETHER..range.end.div_ceil(TOGETHER), pass % 2 == 0);
         });
     }
     found.count();
@@ -438,6 +609,9 @@ mod tests {
     struct Small {
         roots: Vec<u32>,
         edges: Vec<Vec<u32>>,
+        /// The class of each object, where its objects hold it.
+        classes: Vec<u32>,
+        of_loaders: Vec<(u32, u32)>,
         alone: Bits,
     }
 
@@ -449,23 +623,41 @@ mod tests {
             &self.roots
         }
         fn successors(&self, object: u32) -> Left {
-            Left { at: 0, last: object, first: NONE }
+            Left { at: 0, last: object, first: self.first(object) }
+        }
+        fn first(&self, object: u32) -> u32 {
+            self.classes[object as usize]
         }
         fn next(&self, left: &mut Left) -> Option<u32> {
+            if left.first != NONE {
+                return Some(std::mem::replace(&mut left.first, NONE));
+            }
             let next = self.edges[left.last as usize].get(left.at as usize).copied();
             left.at += u64::from(next.is_some());
             next
         }
         fn has_more(&self, left: &Left) -> bool {
-            (left.at as usize) < self.edges[left.last as usize].len()
+            left.first != NONE || (left.at as usize) < self.edges[left.last as usize].len()
         }
     }
 
     impl Small {
         fn new(roots: Vec<u32>, edges: Vec<Vec<u32>>) -> Self {
+            let classes = vec![NONE; edges.len()];
+            Self::with_classes(roots, edges, classes, Vec::new())
+        }
+
+        fn with_classes(
+            roots: Vec<u32>,
+            mut edges: Vec<Vec<u32>>,
+            classes: Vec<u32>,
+            of_loaders: Vec<(u32, u32)>,
+        ) -> Self {
+            of_loaders.iter().for_each(|(loader, class)| edges[*loader as usize].push(*class));
             let alone = Bits::none(Storage::Memory, edges.len());
-            let mut graph = Self { roots, edges, alone };
+            let mut graph = Self { roots, edges, classes, of_loaders, alone };
             let mut count = vec![0; graph.edges.len()];
+            graph.classes.iter().filter(|class| **class != NONE).for_each(|class| count[*class as usize] = 2);
             graph.roots.iter().for_each(|root| count[*root as usize] = 2);
             graph.edges.iter().flatten().for_each(|to| count[*to as usize] += 1);
             (0..).zip(count).filter(|(_, count)| *count == 1).for_each(|(object, _)| graph.alone.add(object));
@@ -473,7 +665,8 @@ mod tests {
         }
 
         fn private(&self) -> Bits {
-            private(self, Storage::Memory, &self.alone)
+            let apart = apart(self, Storage::Memory, &self.of_loaders, &self.alone);
+            private(self, Storage::Memory, &self.alone, &apart)
         }
 
         fn tree(&self) -> Tree {
@@ -497,6 +690,7 @@ mod tests {
             while let Some(object) = left.pop() {
                 if Some(object) != removed && !std::mem::replace(&mut reached[object as usize], true) {
                     left.extend(&self.edges[object as usize]);
+                    left.extend(Some(self.first(object)).filter(|class| *class != NONE));
                 }
             }
             reached
@@ -506,11 +700,29 @@ mod tests {
     fn small() -> impl Strategy<Value = Small> {
         (1_u32..24).prop_flat_map(|n| {
             let edges = prop::collection::vec((0..n, 0..n), 0..(n as usize * 3));
-            (prop::collection::vec(0..n, 1..4), edges).prop_map(move |(roots, pairs)| {
-                let mut edges = vec![Vec::new(); n as usize];
-                pairs.iter().for_each(|(from, to)| edges[*from as usize].push(*to));
-                Small::new(roots, edges)
-            })
+            // Some objects are classes, with a loader each that refers to them.
+            let classes = prop::collection::btree_map(0..n, 0..n, 0..4);
+            let of = prop::collection::vec(any::<prop::sample::Index>(), n as usize);
+            (prop::collection::vec(0..n, 1..4), edges, classes, of, 0_u32..3).prop_map(
+                move |(roots, pairs, of_loaders, of, plain)| {
+                    let mut edges = vec![Vec::new(); n as usize];
+                    pairs.iter().for_each(|(from, to)| edges[*from as usize].push(*to));
+                    let of_loaders: Vec<(u32, u32)> = of_loaders
+                        .into_iter()
+                        .filter(|(class, loader)| class != loader && !roots.contains(class))
+                        .map(|(class, loader)| (loader, class))
+                        .collect();
+                    // What is a root is no class that instances hold.
+                    let class = |(object, of): (u32, prop::sample::Index)| {
+                        if of_loaders.is_empty() || object % 3 < plain {
+                            return NONE;
+                        }
+                        of_loaders[of.index(of_loaders.len())].1
+                    };
+                    let classes = (0..).zip(of).map(class).collect();
+                    Small::with_classes(roots, edges, classes, of_loaders)
+                },
+            )
         })
     }
 
@@ -552,6 +764,35 @@ mod tests {
         assert_eq!(found, [3, 4, 6, 7]);
         assert_eq!(walk(&graph, Storage::Memory, &private, &Progress::default()).order.len(), 5);
         assert_eq!(graph.tree().above(8), [8, 6, 1]);
+    }
+
+    #[test]
+    fn what_refers_to_its_class_is_private_where_the_loader_holds_the_class() {
+        // A root 0 with a loader 1 and a list 2; the loader has a class 3; the list has two instances
+        // 4, 5 of it with a text each. A thread 8 has an instance in a text of its own.
+        let edges =
+            vec![vec![1, 2], vec![], vec![4, 5], vec![1], vec![6], vec![7], vec![], vec![], vec![9], vec![]];
+        let of = |holders: &[u32], roots: Vec<u32>, edges: &[Vec<u32>], of_loaders: Vec<(u32, u32)>| {
+            let classes = (0..10).map(|object| if holders.contains(&object) { 3 } else { NONE }).collect();
+            Small::with_classes(roots, edges.to_vec(), classes, of_loaders)
+        };
+        let private = |graph: &Small| {
+            let private = graph.private();
+            (0..10).filter(|object| private.has(*object)).collect::<Vec<u32>>()
+        };
+        let graph = of(&[4, 5], vec![0, 8], &edges, vec![(1, 3)]);
+        assert_eq!(private(&graph), [2, 4, 5, 6, 7, 9]);
+        assert_eq!(graph.tree().above(4), [4, 1]);
+        // An instance below another root keeps the class, too: nobody does.
+        let graph = of(&[4, 5, 9], vec![0, 8], &edges, vec![(1, 3)]);
+        assert_eq!(graph.tree().above(4), [4]);
+        // A loader that is only reached through an instance: it is the instance that keeps all.
+        let mut kept = edges;
+        kept[0] = vec![2];
+        kept[6] = vec![1];
+        let graph = of(&[4, 5], vec![0, 8], &kept, vec![(1, 3)]);
+        assert_eq!(private(&graph), [7, 9]);
+        assert_eq!(graph.tree().above(4), [4, 3, 1]);
     }
 
     #[test]

@@ -88,7 +88,7 @@ pub struct Heap {
     /// Who is shown how far what is asked of it is.
     pub(crate) progress: Progress,
     pub(crate) rows: Rows,
-    /// Objects that one alone refers to, and that refer to nothing but such.
+    /// Objects that one alone refers to, and that refer to nothing but such, their class apart.
     pub(crate) private: Arc<Bits>,
     /// Objects that hold themselves, each once, in their order.
     pub(crate) held: Vec<u32>,
@@ -340,6 +340,11 @@ impl Graph for Heap {
         let next = self.rows.next(&mut at);
         (left.at, left.last) = (at.at, at.last);
         next
+    }
+
+    #[inline]
+    fn first(&self, object: u32) -> u32 {
+        self.kinds.of(object).class_object
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 //! where a column has 32.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::column::{Column, Storage};
 
@@ -23,8 +24,8 @@ impl Packed {
     /// So many zeros, in place of which there may be numbers up to `most`.
     pub fn zeroed(storage: Storage, len: usize, most: u32) -> Self {
         let width = (u32::BITS - most.leading_zeros()).max(1) as usize;
-        // More than they need, so that as many can be read at the last one.
-        let bytes = (len.next_multiple_of(EIGHT) * width).div_ceil(8) + AT_ONCE;
+        // More than they need, so that as many can be read at the last one; whole words.
+        let bytes = (len.next_multiple_of(EIGHT) * width).next_multiple_of(u64::BITS as usize) / 8 + AT_ONCE;
         Self { bytes: Column::zeroed(storage, bytes), width, mask: (1 << width) - 1 }
     }
 
@@ -32,6 +33,15 @@ impl Packed {
     pub fn populated(self) -> Self {
         self.bytes.populate();
         self
+    }
+
+    /// The same for several threads at once, to put numbers in place of zeros.
+    pub fn shared(&mut self) -> SharedPacked<'_> {
+        let bytes: &mut [u8] = &mut self.bytes;
+        let words = std::ptr::slice_from_raw_parts(bytes.as_ptr().cast::<AtomicU64>(), bytes.len() / 8);
+        // SAFETY: it is borrowed alone for as long as this is; a column begins with a page, which is
+        // aligned for words of eight bytes, and has as many of them.
+        SharedPacked { words: unsafe { &*words }, width: self.width }
     }
 
     /// The bytes that a number is in, and the bit of them with which it begins.
@@ -85,6 +95,26 @@ impl Packed {
     }
 }
 
+/// The numbers for several threads at once.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedPacked<'a> {
+    words: &'a [AtomicU64],
+    width: usize,
+}
+
+impl SharedPacked<'_> {
+    /// Puts a number where there is a zero.
+    #[inline]
+    pub fn put(self, at: usize, value: u32) {
+        let bit = at * self.width;
+        let (word, shift) = (bit / 64, bit % 64);
+        self.words[word].fetch_or((u64::from(value) << shift).to_le(), Ordering::Relaxed);
+        if shift + self.width > 64 {
+            self.words[word + 1].fetch_or((u64::from(value) >> (64 - shift)).to_le(), Ordering::Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -107,6 +137,22 @@ mod tests {
                 plain[first..first + EIGHT].copy_from_slice(&eight);
                 prop_assert_eq!((0..90).map(|at| packed.get(at)).collect::<Vec<_>>(), plain);
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_that_several_threads_put_there_are_there(most in 1_u32.., seed: u32) {
+            let mut packed = Packed::zeroed(Storage::Memory, 300, most);
+            let of = |at: usize| (at as u32).wrapping_mul(2_654_435_761) ^ seed;
+            let of = |at| if most == u32::MAX { of(at) } else { of(at) % (most + 1) };
+            let shared = packed.shared();
+            std::thread::scope(|scope| {
+                for begin in 0..2 {
+                    scope.spawn(move || (begin..300).step_by(2).for_each(|at| shared.put(at, of(at))));
+                }
+            });
+            prop_assert!((0..300).all(|at| packed.get(at) == of(at)));
         }
     }
 

@@ -16,7 +16,7 @@ use crate::bits::Bits;
 use crate::classes::{Class, Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
-use crate::dominators::{each_reference, private};
+use crate::dominators::{apart, each_reference, private};
 use crate::file::DumpFile;
 use crate::heap::{Heap, Root, Thread};
 use crate::kinds::{Kind, Kinds};
@@ -99,7 +99,7 @@ pub fn read_telling(
     build.describe_kinds(&layout);
     build.find_roots();
     let (rows, alone) = build.connect(referents);
-    let Build { scan, damage, held, roots, threads, mirrors, extra, .. } = build;
+    let Build { scan, damage, held, roots, threads, mirrors, extra, of_loaders, .. } = build;
     let Scan { texts, addresses, kinds, classes, frames, .. } = scan;
     let mut heap = Heap {
         storage,
@@ -124,7 +124,8 @@ pub fn read_telling(
     if heap.damage.truncated {
         hold_what_nothing_refers_to(&mut heap);
     }
-    heap.private = Arc::new(private(&heap, storage, &alone));
+    let apart = apart(&heap, storage, &of_loaders, &alone);
+    heap.private = Arc::new(private(&heap, storage, &alone, &apart));
     Ok(heap)
 }
 
@@ -152,6 +153,8 @@ struct Build<'a> {
     threads: Vec<Thread>,
     mirrors: FxHashMap<u32, u32>,
     extra: FxHashMap<u32, Vec<u32>>,
+    /// Loaders, each with a class that it holds and that instances hold, too.
+    of_loaders: Vec<(u32, u32)>,
 }
 
 impl<'a> Build<'a> {
@@ -167,6 +170,7 @@ impl<'a> Build<'a> {
             threads: Vec::new(),
             mirrors: FxHashMap::default(),
             extra: FxHashMap::default(),
+            of_loaders: Vec::new(),
         }
     }
 
@@ -383,6 +387,7 @@ impl<'a> Build<'a> {
         let roots: FxHashSet<u32> = held.iter().copied().collect();
         for (loader, node) in of_loaders.into_iter().filter(|(_, node)| !roots.contains(node)) {
             self.extra.entry(loader).or_default().push(node);
+            self.of_loaders.push((loader, node));
             of_instances.push(node);
         }
         for node in of_instances.into_iter().filter(|node| !roots.contains(node)) {

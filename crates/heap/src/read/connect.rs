@@ -25,7 +25,7 @@ struct Connected {
     rows: Rows,
     /// Objects that something refers to.
     one: Bits,
-    /// Those of them that more than one reference leads to, and what is not private otherwise.
+    /// Those of them that more than one reference leads to.
     many: Bits,
     dangling: u64,
     without_class: u64,
@@ -124,10 +124,6 @@ impl Build<'_> {
             }
             let kind = self.scan.kinds.of(node);
             rows.begin(node, kind.refers);
-            if kind.class_object != NONE {
-                // What holds its class, which others hold too, is not private.
-                many.add(node);
-            }
             without_class += u64::from(kind.tag == tag::INSTANCE && !shapes[kind.class as usize].known);
             if !kind.refers {
                 continue;
