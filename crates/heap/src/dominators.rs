@@ -20,7 +20,8 @@
 //! Of the others each takes 20 bytes at the peak (`order`, `parent`, `semi`, `label`, `dominator`)
 //! and no list of who refers to it: of those with a smaller number only the smallest matters,
 //! which is noted during the walk as `semi`'s first value; noted as pairs are only references from
-//! larger numbers. Two pairs of arrays share their room:
+//! larger numbers, and of those to a number's own parent, as of the nodes of a list that know the
+//! one before, a bit. Two pairs of arrays share their room:
 //!
 //! * `parent` becomes the forest's `ancestor`: a vertex's parent is last asked for right before it
 //!   is linked;
@@ -104,10 +105,10 @@ impl Tree {
     ) -> (K, Bits, T) {
         let mut dominator = of_private(graph, storage, private);
         let graph = &Classes::of(graph, storage, private, &dominator);
-        let Walk { order, parent, semi, behind, number } = walk(graph, storage, private, progress);
+        let Walk { order, parent, semi, behind, back, number } = walk(graph, storage, private, progress);
         drop(number);
         std::thread::scope(|scope| {
-            let found = scope.spawn(|| dominators(storage, parent, semi, behind, progress));
+            let found = scope.spawn(|| dominators(storage, parent, semi, behind, &back, progress));
             let reached = reached(graph, storage, private, &order, &mut dominator);
             let (tree, other) = std::thread::scope(|scope| {
                 let other = scope.spawn(|| other(&reached));
@@ -151,7 +152,11 @@ fn in_ranges<T: Send>(objects: u32, look: impl Fn(Range<u32>) -> T + Sync) -> Ve
 /// Who refers to what is private.
 fn of_private(graph: &impl Graph, storage: Storage, private: &Bits) -> Packed {
     let objects = graph.objects();
-    let mut dominator = Packed::zeroed(storage, objects as usize + 1, objects + 1).populated();
+    let mut dominator = Packed::zeroed(storage, objects as usize + 1, objects + 1);
+    // Memory is taken for those that there are, where they are few.
+    if private.all() > objects / 4 {
+        dominator = dominator.populated();
+    }
     let shared = dominator.shared();
     in_ranges(objects, |range| {
         let mut all = Vec::new();
@@ -429,8 +434,11 @@ struct Walk {
     parent: Column<u32>,
     /// The smallest number that refers to each.
     semi: Column<u32>,
-    /// References from larger numbers: to whom in the upper half, from whom in the lower.
+    /// References from larger numbers: to whom in the upper half, from whom in the lower. But for
+    /// those to the number's own parent.
     behind: Column<u64>,
+    /// Numbers that refer to their parent: the nodes of a list or a tree that know the one before.
+    back: Bits,
     /// The number of each object; 0: none yet.
     number: Column<u32>,
 }
@@ -460,11 +468,12 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
         parent: column(0),
         semi: column(0),
         behind: Column::with_room(storage, objects),
+        back: Bits::none(storage, objects + 1),
         number: Column::zeroed(storage, objects),
     };
     walk.number.populate();
-    // What has nothing left waits for nobody: a list is walked without a stack where the next one
-    // is what its nodes refer to last.
+    // What has nothing left that was not reached before waits for nobody: a list is walked without
+    // a stack, whether or not its nodes know the one before.
     let mut waiting: Column<Waiting> = Column::with_room(storage, objects);
     for root in graph.roots() {
         if !walk.arrive(*root, 0) {
@@ -483,10 +492,16 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
             if private.has(to) || !walk.arrive(to, at) {
                 continue;
             }
-            if graph.has_more(&left) {
-                waiting.push(Waiting { at: left.at, last: left.last, number: at });
+            let child = walk.order.len() as u32 - 1;
+            while graph.has_more(&left) {
+                let here = left;
+                let Some(to) = graph.next(&mut left) else { break };
+                if !private.has(to) && !walk.refers(to, at) {
+                    waiting.push(Waiting { at: here.at, last: here.last, number: at });
+                    break;
+                }
             }
-            at = walk.order.len() as u32 - 1;
+            at = child;
             if at.is_multiple_of(EVERY) {
                 progress.at(Phase::Walk, f64::from(at) / shared);
             }
@@ -497,27 +512,38 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
 }
 
 impl Walk {
-    /// A reference; whether it leads to what was not reached before.
+    /// A reference; whether it leads to what was not reached before, and now is.
     #[inline]
     fn arrive(&mut self, object: u32, from: u32) -> bool {
-        let number = self.number[object as usize];
-        if number == 0 {
+        let new = !self.refers(object, from);
+        if new {
             self.number[object as usize] = self.order.len() as u32;
             self.order.push(object);
             self.parent.push(from);
             self.semi.push(from);
-            return true;
+        }
+        new
+    }
+
+    /// A reference; whether it leads to what was reached before.
+    #[inline]
+    fn refers(&mut self, object: u32, from: u32) -> bool {
+        let number = self.number[object as usize];
+        if number == 0 {
+            return false;
         }
         if from < number {
             let semi = &mut self.semi[number as usize];
             *semi = (*semi).min(from);
+        } else if from > number && self.parent[from as usize] == number {
+            self.back.add(from);
         } else if from > number {
             let pair = u64::from(number) << 32 | u64::from(from);
             if self.behind.last() != Some(&pair) {
                 self.behind.push(pair);
             }
         }
-        false
+        true
     }
 }
 
@@ -526,6 +552,7 @@ fn dominators(
     mut ancestor: Column<u32>,
     mut semi: Column<u32>,
     mut behind: Column<u64>,
+    back: &Bits,
     progress: &Progress,
 ) -> Column<u32> {
     let n = ancestor.len();
@@ -534,7 +561,6 @@ fn dominators(
     label.populate();
     label.iter_mut().zip(0..).for_each(|(value, number)| *value = number);
     let mut dominator = Column::filled(storage, n, NONE);
-    let mut path = Vec::new();
     let mut next_behind = behind.len();
     for w in (1..n).rev() {
         if w.is_multiple_of(EVERY as usize) {
@@ -544,18 +570,22 @@ fn dominators(
         while let Some(pair) = next_behind.checked_sub(1).map(|at| behind[at]).filter(|p| p >> 32 == w as u64)
         {
             next_behind -= 1;
-            let u = eval(pair as u32, w as u32, &mut ancestor, &mut label, &semi, &mut path);
+            let u = eval(pair as u32, w as u32, &mut ancestor, &mut label, &semi);
             best = best.min(semi[u as usize]);
         }
         semi[w] = best;
         let parent = ancestor[w] as usize;
+        if back.has(w as u32) {
+            // Nothing but `w` itself is between the two.
+            semi[parent] = semi[parent].min(best);
+        }
         // From here on `w` is in the forest. Its own bucket was emptied with the last of its
         // children.
         dominator[w] = std::mem::replace(&mut dominator[best as usize], w as u32);
         let mut v = std::mem::replace(&mut dominator[parent], NONE);
         while v != NONE {
             let next = dominator[v as usize];
-            let u = eval(v, w as u32 - 1, &mut ancestor, &mut label, &semi, &mut path);
+            let u = eval(v, w as u32 - 1, &mut ancestor, &mut label, &semi);
             dominator[v as usize] = if semi[u as usize] < semi[v as usize] { u } else { parent as u32 };
             v = next;
         }
@@ -572,29 +602,26 @@ fn dominators(
 }
 
 /// The vertex with the smallest semidominator on the way from `v` up to the root of its tree in the
-/// forest, which holds the numbers above `linked`. Shortens the way.
+/// forest, which holds the numbers above `linked`. Shortens the way. On the way up each vertex is
+/// made to know the one below, so that a list of millions needs no stack for the way back.
 #[inline]
-fn eval(
-    v: u32,
-    linked: u32,
-    ancestor: &mut [u32],
-    label: &mut [u32],
-    semi: &[u32],
-    path: &mut Vec<u32>,
-) -> u32 {
-    path.clear();
-    let mut at = v;
-    while ancestor[at as usize] > linked {
-        path.push(at);
-        at = ancestor[at as usize];
-    }
-    // `at` hangs directly below a vertex that is not in the forest.
-    while let Some(below) = path.pop() {
-        let above = ancestor[below as usize];
-        if semi[label[above as usize] as usize] < semi[label[below as usize] as usize] {
-            label[below as usize] = label[above as usize];
+fn eval(v: u32, linked: u32, ancestor: &mut [u32], label: &mut [u32], semi: &[u32]) -> u32 {
+    let (mut at, mut below) = (v, NONE);
+    let root = loop {
+        let above = ancestor[at as usize];
+        if above <= linked {
+            break above;
         }
-        ancestor[below as usize] = ancestor[above as usize];
+        ancestor[at as usize] = below;
+        (below, at) = (at, above);
+    };
+    // `at` hangs directly below a vertex that is not in the forest.
+    while below != NONE {
+        if semi[label[at as usize] as usize] < semi[label[below as usize] as usize] {
+            label[below as usize] = label[at as usize];
+        }
+        at = below;
+        below = std::mem::replace(&mut ancestor[at as usize], root);
     }
     label[v as usize]
 }

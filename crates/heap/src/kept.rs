@@ -118,11 +118,16 @@ impl Kept {
         retained.populate();
         let mut large = FxHashMap::default();
         // What those above have summed up so far, and the one that is looked at.
-        let mut above: Column<u64> = Column::with_room(storage, numbers);
+        let mut above: Column<u32> = Column::with_room(storage, numbers);
+        let mut large_above: Vec<u64> = Vec::new();
         let mut sum = 0_u64;
         self.walk(|number, step| match step {
             Step::Before => {
-                above.push(sum);
+                // Where 32 bits do not hold it, it is on top of the others.
+                above.push(u32::try_from(sum).unwrap_or(u32::MAX));
+                if sum >= u64::from(u32::MAX) {
+                    large_above.push(sum);
+                }
                 sum = self.own_units(number);
             }
             Step::Alone => sum += self.own_units(number),
@@ -135,7 +140,10 @@ impl Kept {
                     }
                 }
                 let last = above.len() - 1;
-                sum += above[last];
+                sum += match above[last] {
+                    u32::MAX => large_above.pop().unwrap_or(0),
+                    before => u64::from(before),
+                };
                 above.truncate(last);
             }
         });
