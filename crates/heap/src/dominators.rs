@@ -20,8 +20,8 @@
 //! Of the others each takes 20 bytes at the peak (`order`, `parent`, `semi`, `label`, `dominator`)
 //! and no list of who refers to it: of those with a smaller number only the smallest matters,
 //! which is noted during the walk as `semi`'s first value; noted as pairs are only references from
-//! larger numbers, and of those to a number's own parent, as of the nodes of a list that know the
-//! one before, a bit. Two pairs of arrays share their room:
+//! larger numbers; but a bit of those to a number's own parent, and of those to the class that the
+//! parent has, too, as of the nodes of a list. Two pairs of arrays share their room:
 //!
 //! * `parent` becomes the forest's `ancestor`: a vertex's parent is last asked for right before it
 //!   is linked;
@@ -30,6 +30,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::ScopedJoinHandle;
 
@@ -105,10 +106,18 @@ impl Tree {
     ) -> (K, Bits, T) {
         let mut dominator = of_private(graph, storage, private);
         let graph = &Classes::of(graph, storage, private, &dominator);
-        let Walk { order, parent, semi, behind, back, number } = walk(graph, storage, private, progress);
+        let walk = walk(graph, storage, private, progress);
+        let classes = walk.classes(graph);
+        let Walk { order, parent, semi, behind, back, same, number } = walk;
         drop(number);
+        let order = Arc::new(order);
         std::thread::scope(|scope| {
-            let found = scope.spawn(|| dominators(storage, parent, semi, behind, &back, progress));
+            let of_walk = Arc::clone(&order);
+            let found = scope.spawn(move || {
+                let class = |w: u32| classes.get(&graph.first(of_walk[w as usize])).copied();
+                let same = |w| if same.has(w) { class(w) } else { None };
+                dominators(storage, parent, semi, behind, &back, same, progress)
+            });
             let reached = reached(graph, storage, private, &order, &mut dominator);
             let (tree, other) = std::thread::scope(|scope| {
                 let other = scope.spawn(|| other(&reached));
@@ -439,6 +448,8 @@ struct Walk {
     behind: Column<u64>,
     /// Numbers that refer to their parent: the nodes of a list or a tree that know the one before.
     back: Bits,
+    /// Numbers that refer to their class, as their parent does: the nodes of a list.
+    same: Bits,
     /// The number of each object; 0: none yet.
     number: Column<u32>,
 }
@@ -469,6 +480,7 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
         semi: column(0),
         behind: Column::with_room(storage, objects),
         back: Bits::none(storage, objects + 1),
+        same: Bits::none(storage, objects + 1),
         number: Column::zeroed(storage, objects),
     };
     walk.number.populate();
@@ -476,7 +488,7 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
     // a stack, whether or not its nodes know the one before.
     let mut waiting: Column<Waiting> = Column::with_room(storage, objects);
     for root in graph.roots() {
-        if !walk.arrive(*root, 0) {
+        if !walk.arrive(graph, *root, 0) {
             continue;
         }
         let mut at = walk.order.len() as u32 - 1;
@@ -489,14 +501,14 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
                 left = Left { at: last.at, last: last.last, first: NONE };
                 continue;
             };
-            if private.has(to) || !walk.arrive(to, at) {
+            if private.has(to) || !walk.arrive(graph, to, at) {
                 continue;
             }
             let child = walk.order.len() as u32 - 1;
             while graph.has_more(&left) {
                 let here = left;
                 let Some(to) = graph.next(&mut left) else { break };
-                if !private.has(to) && !walk.refers(to, at) {
+                if !private.has(to) && !walk.refers(graph, to, at) {
                     waiting.push(Waiting { at: here.at, last: here.last, number: at });
                     break;
                 }
@@ -512,10 +524,20 @@ fn walk(graph: &impl Graph, storage: Storage, private: &Bits, progress: &Progres
 }
 
 impl Walk {
+    /// The numbers of classes that are the same for a number and its parent.
+    fn classes(&self, graph: &impl Graph) -> FxHashMap<u32, u32> {
+        let mut classes = FxHashMap::default();
+        for number in self.same.iter() {
+            let class = graph.first(self.order[number as usize]);
+            classes.entry(class).or_insert_with(|| self.number[class as usize]);
+        }
+        classes
+    }
+
     /// A reference; whether it leads to what was not reached before, and now is.
     #[inline]
-    fn arrive(&mut self, object: u32, from: u32) -> bool {
-        let new = !self.refers(object, from);
+    fn arrive(&mut self, graph: &impl Graph, object: u32, from: u32) -> bool {
+        let new = !self.refers(graph, object, from);
         if new {
             self.number[object as usize] = self.order.len() as u32;
             self.order.push(object);
@@ -525,9 +547,18 @@ impl Walk {
         new
     }
 
+    /// Whether an object is the class of a number and of its parent, which is larger than the
+    /// object's own.
+    #[inline]
+    fn is_class_of_both(&self, graph: &impl Graph, object: u32, from: u32, number: u32) -> bool {
+        let is_class_of = |number: u32| graph.first(self.order[number as usize]) == object;
+        let parent = self.parent[from as usize];
+        is_class_of(from) && parent > number && is_class_of(parent)
+    }
+
     /// A reference; whether it leads to what was reached before.
     #[inline]
-    fn refers(&mut self, object: u32, from: u32) -> bool {
+    fn refers(&mut self, graph: &impl Graph, object: u32, from: u32) -> bool {
         let number = self.number[object as usize];
         if number == 0 {
             return false;
@@ -537,6 +568,8 @@ impl Walk {
             *semi = (*semi).min(from);
         } else if from > number && self.parent[from as usize] == number {
             self.back.add(from);
+        } else if from > number && self.is_class_of_both(graph, object, from, number) {
+            self.same.add(from);
         } else if from > number {
             let pair = u64::from(number) << 32 | u64::from(from);
             if self.behind.last() != Some(&pair) {
@@ -553,6 +586,7 @@ fn dominators(
     mut semi: Column<u32>,
     mut behind: Column<u64>,
     back: &Bits,
+    same: impl Fn(u32) -> Option<u32>,
     progress: &Progress,
 ) -> Column<u32> {
     let n = ancestor.len();
@@ -578,6 +612,11 @@ fn dominators(
         if back.has(w as u32) {
             // Nothing but `w` itself is between the two.
             semi[parent] = semi[parent].min(best);
+        }
+        if let Some(class) = same(w as u32) {
+            // All between the two but `w` itself is between the class and the parent, too.
+            let semi = &mut semi[class as usize];
+            *semi = (*semi).min(best);
         }
         // From here on `w` is in the forest. Its own bucket was emptied with the last of its
         // children.
