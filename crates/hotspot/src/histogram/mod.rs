@@ -14,7 +14,9 @@
 //! again.
 //!
 //! Ranges are read by two threads. Of a large heap as much is read as there is time for: ranges in
-//! random order, from which the whole is estimated with a confidence interval.
+//! random order, from which the whole is estimated with a confidence interval. Large objects are
+//! counted by themselves: where no object begins in a piece, it may lie in one whose beginning was
+//! not drawn, so that the pieces before it are read until there is one.
 
 mod classes;
 mod spaces;
@@ -36,11 +38,16 @@ const WHOLE: u64 = 1 << 30;
 /// The fewest bytes that are read of a larger one.
 const SAMPLED: u64 = 768 << 20;
 /// More of it is read for so long: with what comes before and behind, two seconds.
-const TIME: Duration = Duration::from_millis(1800);
+const TIME: Duration = Duration::from_millis(1700);
+/// Where large objects begin is looked for so much longer.
+const FOR_BEGINNINGS: Duration = Duration::from_millis(100);
 /// Threads that read: more would take CPUs from the program that is looked at.
 const AT_ONCE: usize = 2;
 /// The unit of sampling where a space is not made of regions.
 const PIECE: u64 = 4 << 20;
+/// Objects from so many bytes on are not estimated but counted: a few of them may be a share of the
+/// heap that a sample has twice or not at all.
+const LARGE: u64 = PIECE;
 /// The most passes over a heap: in one that collects all the time, more passes do not help.
 const MOST_WALKS: u32 = 3;
 /// A pass is good when at most one in this many bytes moved meanwhile.
@@ -99,8 +106,10 @@ type Counts = BTreeMap<u64, (u64, u64)>;
 
 /// What was read.
 struct Counted {
-    /// Of each piece that was read, its number and content.
-    pieces: Vec<(usize, Counts)>,
+    /// Of each piece that was read, its number and content; none where no object begins.
+    pieces: Vec<(usize, Option<Counts>)>,
+    /// Objects that are in none of these, and their class.
+    large: Vec<(Range<u64>, u64)>,
     names: BTreeMap<u64, String>,
     skipped: u64,
     reserved: u64,
@@ -164,12 +173,24 @@ fn once<M: Memory + Sync>(
         pieces = parted().map(piece).collect();
     }
     let walks = (1..AT_ONCE).map(|_| Walk::new(vm, flags, &spaces.gaps)).collect::<Result<Vec<_>>>()?;
-    let counted = count(std::iter::once(first).chain(walks), &pieces, until);
-    let of_pieces: Vec<(u64, &Counts)> =
-        counted.pieces.iter().map(|(piece, counts)| (length(&pieces[*piece].at), counts)).collect();
+    let mut counted = count(std::iter::once(first).chain(walks), &pieces, until);
     for (piece, _) in &counted.pieces {
         read[pieces[*piece].range] += length(&pieces[*piece].at);
     }
+    // What is left without the large objects is what was sampled, and what it stands for.
+    let large = Large::of(std::mem::take(&mut counted.large));
+    let none = Counts::new();
+    let of_pieces: Vec<(u64, &Counts)> = counted
+        .pieces
+        .iter()
+        .map(|(piece, counts)| {
+            let at = &pieces[*piece].at;
+            (length(at) - large.within(at), counts.as_ref().unwrap_or(&none))
+        })
+        .filter(|(bytes, _)| *bytes > 0)
+        .collect();
+    let all: u64 = pieces.iter().map(|piece| length(&piece.at) - large.within(&piece.at)).sum();
+    large.add_to(&mut whole);
     let sampled: u64 = of_pieces.iter().map(|(bytes, _)| bytes).sum();
     let rows = rows(&counted.names, &whole, &of_pieces, (sampled < all).then_some((all, sampled)));
     let later = Spaces::read(vm, flags)?;
@@ -199,6 +220,9 @@ fn count<'a, M: Memory + Sync + 'a>(
     until: Option<Instant>,
 ) -> Counted {
     let (next, begun) = (AtomicUsize::new(0), AtomicU64::new(0));
+    // Numbers of the pieces by where they begin.
+    let by_place: BTreeMap<u64, usize> =
+        pieces.iter().zip(0..).map(|(piece, number)| (piece.at.start, number)).collect();
     let run = |mut walk: Walk<'a, M>| {
         let mut of_pieces = Vec::new();
         loop {
@@ -212,7 +236,9 @@ fn count<'a, M: Memory + Sync + 'a>(
         }
         (of_pieces, walk)
     };
-    let mut counted = Counted { pieces: Vec::new(), names: BTreeMap::new(), skipped: 0, reserved: 0 };
+    let mut counted =
+        Counted { pieces: Vec::new(), large: Vec::new(), names: BTreeMap::new(), skipped: 0, reserved: 0 };
+    let mut done = Vec::new();
     std::thread::scope(|scope| {
         let run = &run;
         let threads: Vec<_> = walks.map(|walk| scope.spawn(move || run(walk))).collect();
@@ -222,10 +248,69 @@ fn count<'a, M: Memory + Sync + 'a>(
             counted.pieces.extend(of_pieces);
             counted.skipped += walk.skipped;
             counted.reserved += walk.reserved;
-            counted.names.extend(walk.names());
+            done.push(walk);
         }
     });
+    if let (Some(walk), Some(until)) = (done.first_mut(), until) {
+        find_beginnings(pieces, &by_place, &counted.pieces, |piece| {
+            (Instant::now() < until + FOR_BEGINNINGS).then(|| walk.piece(piece).is_some())
+        });
+    }
+    for mut walk in done {
+        counted.large.append(&mut walk.large);
+        counted.names.extend(walk.names());
+    }
     counted
+}
+
+/// Looks at the pieces before those in which no object begins, until one does in each, for large
+/// objects that begin there. `look` says whether one does; nothing when time is up.
+fn find_beginnings(
+    pieces: &[Piece],
+    by_place: &BTreeMap<u64, usize>,
+    read: &[(usize, Option<Counts>)],
+    mut look: impl FnMut(&Piece) -> Option<bool>,
+) {
+    let mut begins: BTreeMap<usize, bool> =
+        read.iter().map(|(piece, found)| (*piece, found.is_some())).collect();
+    for (piece, _) in read.iter().filter(|(_, found)| found.is_none()) {
+        let mut at = *piece;
+        while begins.get(&at) == Some(&false) && !pieces[at].begins {
+            let Some((_, before)) = by_place.range(..pieces[at].at.start).next_back() else { break };
+            at = *before;
+            if !begins.contains_key(&at) {
+                let Some(found) = look(&pieces[at]) else { return };
+                begins.insert(at, found);
+            }
+        }
+    }
+}
+
+/// Large objects, each once, by where they begin: their end and class.
+struct Large(BTreeMap<u64, (u64, u64)>);
+
+impl Large {
+    fn of(found: Vec<(Range<u64>, u64)>) -> Self {
+        Self(found.into_iter().map(|(at, class)| (at.start, (at.end, class))).collect())
+    }
+
+    /// Bytes of a range that lie in them.
+    fn within(&self, range: &Range<u64>) -> u64 {
+        // One that overlaps begins less than the longest before.
+        let over = |(start, (end, _)): (&u64, &(u64, u64))| {
+            (*end).min(range.end).saturating_sub((*start).max(range.start))
+        };
+        let sum: u64 = self.0.range(..range.end).rev().map(over).take_while(|bytes| *bytes > 0).sum();
+        // Where objects move meanwhile, two of them may seem to overlap.
+        sum.min(length(range))
+    }
+
+    fn add_to(&self, counts: &mut Counts) {
+        for (start, (end, class)) in &self.0 {
+            let sum = counts.entry(*class).or_default();
+            *sum = (sum.0 + 1, sum.1 + (end - start));
+        }
+    }
 }
 
 /// Divides a range into pieces.
@@ -293,4 +378,43 @@ fn rows(
         .collect();
     rows.sort_by(|a, b| b.bytes.total_cmp(&a.bytes).then_with(|| a.class.cmp(&b.class)));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_objects_are_counted_once_and_are_no_part_of_the_sample() {
+        let found = vec![(100..900, 7), (100..900, 7), (900..1000, 8), (2000..2600, 7)];
+        let large = Large::of(found);
+        let within = |range: Range<u64>| large.within(&range);
+        assert_eq!([within(0..100), within(0..150), within(800..950), within(0..5000)], [0, 50, 150, 1500]);
+        assert_eq!([within(300..400), within(2500..2700), within(1000..2000)], [100, 100, 0]);
+        let mut counts = Counts::from([(7, (1, 10))]);
+        large.add_to(&mut counts);
+        assert_eq!(counts, Counts::from([(7, (3, 1410)), (8, (1, 100))]));
+    }
+
+    #[test]
+    fn before_a_piece_without_a_beginning_all_are_looked_at_up_to_the_next_one() {
+        // Ten pieces, of which numbers 3, 6 and 9 were read; objects begin in all but 4 to 8.
+        let range = Extent { at: 0..10 * PIECE, one_object: false, young: false, sort: 0 };
+        let pieces: Vec<Piece> = pieces_of(0, &range).collect();
+        let by_place = pieces.iter().zip(0..).map(|(piece, number)| (piece.at.start, number)).collect();
+        let read = [(3, Some(Counts::new())), (6, None), (9, Some(Counts::new()))];
+        let mut looked = Vec::new();
+        find_beginnings(&pieces, &by_place, &read, |piece| {
+            looked.push(piece.at.start / PIECE);
+            Some(false)
+        });
+        assert_eq!(looked, [5, 4]);
+        let read = [(6, None), (8, None)];
+        let mut looked = Vec::new();
+        find_beginnings(&pieces, &by_place, &read, |piece| {
+            looked.push(piece.at.start / PIECE);
+            Some(piece.at.start / PIECE < 4)
+        });
+        assert_eq!(looked, [5, 4, 3, 7]);
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::classes::{Class, Classes, Sizes};
-use super::{Counts, Piece};
+use super::{Counts, LARGE, Piece};
 use crate::flags::Flags;
 use crate::memory::Memory;
 use crate::{Result, Vm};
@@ -32,6 +32,8 @@ pub(super) struct Walk<'a, M> {
     window_at: u64,
     /// Objects and bytes by the number of their class, of the piece that is being read.
     tally: Vec<(u64, u64)>,
+    /// Objects of [`LARGE`] bytes and more, which are in no tally: where they are, and their class.
+    pub(super) large: Vec<(Range<u64>, u64)>,
 }
 
 impl<'a, M: Memory> Walk<'a, M> {
@@ -48,6 +50,7 @@ impl<'a, M: Memory> Walk<'a, M> {
             unreadable: false,
             window_at: 0,
             tally: Vec::new(),
+            large: Vec::new(),
         })
     }
 
@@ -124,24 +127,25 @@ impl<'a, M: Memory> Walk<'a, M> {
         Some((klass, (objects + 1, bytes + size)))
     }
 
-    /// What is in a piece.
-    pub(super) fn piece(&mut self, piece: &Piece) -> Counts {
+    /// What is in a piece but for large objects; `None`: no object was found that begins in it.
+    pub(super) fn piece(&mut self, piece: &Piece) -> Option<Counts> {
         // What is in it may have changed since it was read for another piece.
         self.filled = 0;
         self.unreadable = false;
         self.tally.fill((0, 0));
-        self.go_through(piece);
+        let found = self.go_through(piece);
         let tally = self.tally.iter().zip(0..).filter(|((objects, _), _)| *objects > 0);
-        tally.map(|(sum, number)| (self.classes.klass(number), *sum)).collect()
+        let counts = tally.map(|(sum, number)| (self.classes.klass(number), *sum)).collect();
+        found.then_some(counts)
     }
 
-    fn go_through(&mut self, piece: &Piece) {
+    fn go_through(&mut self, piece: &Piece) -> bool {
         let end = piece.end_of_space;
         let mut at = match piece.begins {
             true => piece.at.start,
             false => match self.next_valid(piece.at.start, piece.at.end, end) {
                 Some(at) => at,
-                None => return,
+                None => return false,
             },
         };
         let mut gap = self.next_gap(at);
@@ -155,6 +159,10 @@ impl<'a, M: Memory> Walk<'a, M> {
                 continue;
             }
             match self.object(at, end) {
+                Some((class, size)) if size >= LARGE => {
+                    self.large.push((at..at + size, self.classes.klass(class.number)));
+                    at += size;
+                }
                 Some((class, size)) => {
                     self.add(class, size);
                     at += size;
@@ -166,6 +174,7 @@ impl<'a, M: Memory> Walk<'a, M> {
                 }
             }
         }
+        true
     }
 
     #[inline]
