@@ -1,7 +1,7 @@
 //! What reading a dump takes, step by step: `cargo run --release -p fathom-heap --example measure
 //! -- DUMP
 //! [N]`. With N, the N objects that keep most: address, retained, shallow, dominator, class. With `DISK=1` the
-//! index is on disk, with `PAGE=1` what the page shows is made, too.
+//! index is on disk, with `PAGE=1` what the page shows is made in place of the first screen.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,18 +34,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let heap = fathom_heap::read(path, Referents::AsAll, std::env::var_os("DISK").map(|_| 0))?;
     step(&format!("read, {} objects", heap.len()));
-    let screen = Screen::of_heap(&heap, About::of(&heap, path, true), 15);
-    step(&format!("dominators and first screen, {} holders", screen.holders.all.len()));
-    if std::env::var_os("PAGE").is_none() && arguments.len() < 3 {
+    if std::env::var_os("PAGE").is_some() {
+        let nodes = Picture::of_heap(&heap, About::of(&heap, path, true)).nodes.len();
+        step(&format!("dominators and all that a page shows, {nodes} nodes"));
         return Ok(());
     }
-    let kept = Kept::of(&heap);
-    step("dominators once more");
-    if std::env::var_os("PAGE").is_some() {
-        let nodes = Picture::of(&heap, &kept, About::of(&heap, path, true)).nodes.len();
-        step(&format!("all that a page shows, {nodes} nodes"));
-    }
+    let screen = Screen::of_heap(&heap, About::of(&heap, path, true), 15);
+    step(&format!("dominators and first screen, {} holders", screen.holders.all.len()));
     if let Some(most) = arguments.get(2) {
+        let kept = Kept::of(&heap);
+        step("dominators once more");
         let mut numbers: Vec<u32> = kept.numbers().collect();
         numbers.sort_unstable_by_key(|number| std::cmp::Reverse(kept.retained(*number)));
         for number in numbers.into_iter().take(most.parse()?) {

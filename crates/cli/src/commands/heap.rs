@@ -168,6 +168,11 @@ impl Args {
             bar.clear();
             return self.show(&screen, |screen| fathom_render::heap::screen(screen, self.top));
         }
+        if let (Some(to), false) = (&self.html, object || self.tables.is_some() || self.sql.is_some()) {
+            let picture = Picture::of_heap(&heap, about);
+            bar.clear();
+            return page::write(&picture, to);
+        }
         let kept = Kept::of(&heap);
         bar.clear();
         if self.tables.is_some() || self.sql.is_some() {
@@ -188,10 +193,7 @@ impl Args {
             let report = WaysReport::of(&heap, &kept, &Paths::of(&heap, &kept), node, self.top);
             return self.show(&report, fathom_render::heap::ways);
         }
-        match &self.html {
-            Some(to) => page::write(&Picture::of(&heap, &kept, about), to),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The tables, into a folder where one is named, and the answer of a query.

@@ -15,6 +15,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::dominators::joined;
 use crate::heap::Heap;
 use crate::kept::Kept;
 use crate::numbers::NONE;
@@ -135,11 +136,29 @@ impl Grouped {
     }
 }
 
+/// So many objects are looked at by several threads.
+const MANY: usize = 1 << 14;
+/// Threads at a time.
+const AT_ONCE: usize = 2;
+
 /// What objects are grouped by: the class, for a class its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Key {
     Of(u32),
     Class(u32),
+}
+
+/// What some objects of a node keep.
+#[derive(Default)]
+struct Inside {
+    /// The objects, those of the same class that they keep included, and their own bytes.
+    objects: u64,
+    own_bytes: u64,
+    /// Those of them that were asked for.
+    wanted: Vec<u32>,
+    /// All that they keep, of other classes; what that keeps, and how many there are, by key.
+    children: Vec<u32>,
+    groups: FxHashMap<Key, (u64, u64)>,
 }
 
 struct Dividing<'a> {
@@ -190,20 +209,42 @@ impl Dividing<'_> {
 
     /// Gives a node its own bytes, its children and what is folded of it.
     fn divide(&mut self, at: u32) {
-        let mut members = std::mem::take(&mut self.members[at as usize]);
-        self.gather(at, &mut members);
-        let kept = self.kept;
-        let mut groups: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
+        let members = std::mem::take(&mut self.members[at as usize]);
         let own = if at == 0 { None } else { members.first().map(|member| self.key(*member)) };
+        // A class that keeps other classes is no chain.
         let own = own.filter(|key| matches!(key, Key::Of(_)));
-        let inside = || members.iter().flat_map(|member| kept.children(*member));
-        for child in inside() {
-            let key = self.key(child);
-            if Some(key) != own {
-                let (retained, count) = groups.entry(key).or_default();
-                *retained += kept.retained(child);
-                *count += 1;
+        // No two of them keep the same object, so that they are looked at side by side.
+        let (this, all) = (&*self, members.len());
+        let parts = if all < MANY { 1 } else { AT_ONCE };
+        let parts: Vec<Inside> = std::thread::scope(|scope| {
+            let begin = |part: &[u32]| {
+                let part = part.to_vec();
+                scope.spawn(move || this.inside(part, own))
+            };
+            match parts {
+                1 => vec![this.inside(members, own)],
+                _ => {
+                    let begun: Vec<_> = members.chunks(all.div_ceil(parts)).map(begin).collect();
+                    drop(members);
+                    begun.into_iter().map(joined).collect()
+                }
             }
+        });
+        let mut groups: FxHashMap<Key, (u64, u64)> = FxHashMap::default();
+        for part in &parts {
+            for (key, (retained, count)) in &part.groups {
+                let sum = groups.entry(*key).or_default();
+                *sum = (sum.0 + retained, sum.1 + count);
+            }
+            part.wanted.iter().for_each(|member| {
+                self.places.insert(*member, Some(at));
+            });
+        }
+        if at != 0 {
+            let node = &mut self.nodes[at as usize];
+            node.objects = parts.iter().map(|part| part.objects).sum();
+            node.chained = node.objects - all as u64;
+            node.own_bytes = parts.iter().map(|part| part.own_bytes).sum();
         }
         let mut folded = Folded::default();
         let mut large: Vec<(Reverse<u64>, Key, u64)> = Vec::new();
@@ -222,14 +263,12 @@ impl Dividing<'_> {
         // Only the members of groups that become nodes are gathered.
         let mut sets: FxHashMap<Key, Vec<u32>> =
             large.iter().map(|(_, key, count)| (*key, Vec::with_capacity(*count as usize))).collect();
-        if !sets.is_empty() {
-            for child in inside() {
-                if let Some(set) = sets.get_mut(&self.key(child)) {
-                    set.push(child);
-                }
+        let children = parts.into_iter().flat_map(|part| part.children);
+        for child in children.take(if large.is_empty() { 0 } else { usize::MAX }) {
+            if let Some(set) = sets.get_mut(&self.key(child)) {
+                set.push(child);
             }
         }
-        drop(members);
         for (Reverse(retained), key, _) in large {
             let set = sets.remove(&key).unwrap_or_default();
             self.add(at, set, retained, &mut folded);
@@ -237,30 +276,40 @@ impl Dividing<'_> {
         self.nodes[at as usize].folded = folded;
     }
 
-    /// Adds the objects of a class that others of them keep, and sums up.
-    fn gather(&mut self, at: u32, members: &mut Vec<u32>) {
-        if at == 0 {
-            return;
-        }
-        let above = members.len();
-        let key = members.first().map(|member| self.key(*member));
-        let (mut next, mut own_bytes) = (0, 0);
+    /// What some objects of a node keep, and those of the same class that they keep.
+    fn inside(&self, mut members: Vec<u32>, own: Option<Key>) -> Inside {
+        let kept = self.kept;
+        let mut inside = Inside::default();
+        // Few classes have many objects: of many, sums are in a table.
+        let classes = if members.len() < MANY { 0 } else { self.heap.classes.count() };
+        let mut of_classes = vec![(0_u64, 0_u64); classes];
+        let mut next = 0;
         while let Some(member) = members.get(next).copied() {
             next += 1;
-            own_bytes += self.heap.size(self.kept.node(member));
-            if let Some(place) = self.places.get_mut(&member) {
-                *place = Some(at);
+            if member != 0 {
+                inside.own_bytes += self.heap.size(kept.node(member));
+                if self.places.contains_key(&member) {
+                    inside.wanted.push(member);
+                }
             }
-            // A class that keeps other classes is no chain.
-            if matches!(key, Some(Key::Of(_))) {
-                let kept = self.kept;
-                members.extend(kept.children(member).filter(|child| Some(self.key(*child)) == key));
+            for child in kept.children(member) {
+                let key = self.key(child);
+                if Some(key) == own {
+                    members.push(child);
+                    continue;
+                }
+                inside.children.push(child);
+                let sum = match key {
+                    Key::Of(class) if classes > 0 => &mut of_classes[class as usize],
+                    _ => inside.groups.entry(key).or_default(),
+                };
+                *sum = (sum.0 + kept.retained(child), sum.1 + 1);
             }
         }
-        let node = &mut self.nodes[at as usize];
-        node.objects = members.len() as u64;
-        node.chained = (members.len() - above) as u64;
-        node.own_bytes = own_bytes;
+        let found = (0..).zip(of_classes).filter(|(_, (_, count))| *count > 0);
+        inside.groups.extend(found.map(|(class, sum)| (Key::Of(class), sum)));
+        inside.objects = members.len() as u64;
+        inside
     }
 
     /// Adds a group as a node, or as several where one of its objects outweighs the others.

@@ -4,8 +4,10 @@
 use super::grouped::{Grouped, Limits, Node};
 use super::screen::{About, Screen};
 use super::steps::{WayStep, ways};
+use super::waste::Waste;
 use crate::heap::Heap;
 use crate::kept::Kept;
+use crate::paths::Paths;
 
 /// So many nodes, the largest ones, have a way of their own. The others are reached through one
 /// above them.
@@ -31,9 +33,20 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// Of a heap of which nothing is known yet.
+    pub fn of_heap(heap: &Heap, about: About) -> Self {
+        let (kept, waste) = Screen::kept(heap);
+        Self::put_together(heap, &kept, Some(waste), about)
+    }
+
     /// Of a heap.
     pub fn of(heap: &Heap, kept: &Kept, about: About) -> Self {
-        let (screen, paths) = Screen::with_paths(heap, kept, about, usize::MAX);
+        Self::put_together(heap, kept, None, about)
+    }
+
+    fn put_together(heap: &Heap, kept: &Kept, waste: Option<Waste>, about: About) -> Self {
+        let paths = Paths::of(heap, kept);
+        let screen = Screen::put_together(heap, kept, &paths, waste, about, usize::MAX);
         let number = |address| heap.find(address).and_then(|node| kept.number(node)).unwrap_or(0);
         let held = screen.holders.all.iter().map(|holder| number(holder.address));
         let wanted: Vec<u32> =

@@ -143,24 +143,22 @@ impl Size {
 impl Screen {
     /// Of a heap of which nothing is known yet; `top` rows of each table.
     pub fn of_heap(heap: &Heap, about: About, top: usize) -> Self {
-        // Along with the sizes in the dominator tree, what does not need them.
-        let (kept, waste) = Kept::along_with(heap, |reached| waste(heap, |node| reached.has(node)));
+        let (kept, waste) = Self::kept(heap);
         let paths = Paths::of(heap, &kept);
         Self::put_together(heap, &kept, &paths, Some(waste), about, top)
     }
 
+    /// The dominator tree and, along with the sizes in it, what does not need them.
+    pub(super) fn kept(heap: &Heap) -> (Kept, Waste) {
+        Kept::along_with(heap, |reached| waste(heap, |node| reached.has(node)))
+    }
+
     /// Of a heap; `top` rows of each table.
     pub fn of(heap: &Heap, kept: &Kept, about: About, top: usize) -> Self {
-        Self::with_paths(heap, kept, about, top).0
+        Self::put_together(heap, kept, &Paths::of(heap, kept), None, about, top)
     }
 
-    /// The same, with the paths that were looked for on the way.
-    pub fn with_paths<'a>(heap: &'a Heap, kept: &'a Kept, about: About, top: usize) -> (Self, Paths<'a>) {
-        let paths = Paths::of(heap, kept);
-        (Self::put_together(heap, kept, &paths, None, about, top), paths)
-    }
-
-    fn put_together(
+    pub(super) fn put_together(
         heap: &Heap,
         kept: &Kept,
         paths: &Paths<'_>,
