@@ -31,7 +31,7 @@ pub struct Chunk {
     key: u64,
     places: [u64; 8],
     /// Once all are added: how many are before each word of the places but the first, nine bits
-    /// each, as a processor may have to count the bits of a word one by one (Vigna, "Broadword
+    /// each, as a CPU may have to count the bits of a word one by one (Vigna, "Broadword
     /// implementation of rank/select queries", 2008).
     before: u64,
     /// The number of its first object.

@@ -1,6 +1,6 @@
 //! A set of numbers: one bit for each, and, once it is counted, in front of every 64 how many are
 //! before them: half a bit a number more, so that one word is counted where a number's place among
-//! the others is asked for (few processors are known to count bits when fathom is compiled).
+//! the others is asked for (it is not known when fathom is compiled that CPUs count bits).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -183,8 +183,9 @@ fn of_private(graph: &impl Graph, storage: Storage, private: &Bits) -> Packed {
     dominator
 }
 
-/// Classes of which it is known that nothing private keeps them. `of_loaders` are loaders that refer
-/// to classes which the objects of these classes hold, too; `alone` as for [`private`].
+/// Classes of which it is known that nothing private keeps them. `of_loaders` are loaders, each
+/// with a class that it refers to and that the class's objects hold, too; `alone` as for
+/// [`private`].
 pub fn apart(graph: &impl Graph, storage: Storage, of_loaders: &[(u32, u32)], alone: &Bits) -> Bits {
     let mut apart = Bits::none(storage, graph.objects() as usize);
     let classes: FxHashSet<u32> = of_loaders.iter().map(|(_, class)| *class).collect();
@@ -834,8 +835,8 @@ mod tests {
 
     #[test]
     fn what_refers_to_its_class_is_private_where_the_loader_holds_the_class() {
-        // A root 0 with a loader 1 and a list 2; the loader has a class 3; the list has two instances
-        // 4, 5 of it with a text each. A thread 8 has an instance in a text of its own.
+        // A root 0 with a loader 1 and a list 2; the loader has a class 3; the list has two
+        // instances 4, 5 of it with a text each. Another root 8 has an object 9 of its own.
         let edges =
             vec![vec![1, 2], vec![], vec![4, 5], vec![1], vec![6], vec![7], vec![], vec![], vec![9], vec![]];
         let of = |holders: &[u32], roots: Vec<u32>, edges: &[Vec<u32>], of_loaders: Vec<(u32, u32)>| {

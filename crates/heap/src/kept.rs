@@ -36,8 +36,8 @@ pub struct Kept {
     /// Objects that are reached.
     reached: Bits,
     objects: u32,
-    /// Objects that only the one that keeps them refers to, and that refer to nothing but such, their
-    /// class apart.
+    /// Objects that only the one that keeps them refers to, and that refer to nothing but such,
+    /// their class apart.
     pub(crate) private: Arc<Bits>,
 }
 

@@ -39,8 +39,8 @@ impl Packed {
     pub fn shared(&mut self) -> SharedPacked<'_> {
         let bytes: &mut [u8] = &mut self.bytes;
         let words = std::ptr::slice_from_raw_parts(bytes.as_ptr().cast::<AtomicU64>(), bytes.len() / 8);
-        // SAFETY: it is borrowed alone for as long as this is; a column begins with a page, which is
-        // aligned for words of eight bytes, and has as many of them.
+        // SAFETY: it is borrowed alone for as long as this is; a column begins with a page, which
+        // is aligned for words of eight bytes, and has as many of them.
         SharedPacked { words: unsafe { &*words }, width: self.width }
     }
 

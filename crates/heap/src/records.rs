@@ -246,22 +246,6 @@ pub fn segment_put_off(
     segment(&data[..body.end], body.start, header.id_size, false, false, visit, damage);
 }
 
-/// Whether all segments are whole, so that each can be read by itself.
-pub fn all_are_whole(data: &[u8], header: &Header) -> bool {
-    let mut at = header.first;
-    while at < data.len() {
-        let mut cursor = Cursor::new(data, at);
-        let (Some(tag), Some(_), Some(length)) = (cursor.u8(), cursor.u32(), cursor.u32()) else {
-            return false;
-        };
-        at = cursor.at().saturating_add(length as usize);
-        if at > data.len() || matches!(tag, 0x0c | 0x1c) && length == 0 {
-            return false;
-        }
-    }
-    true
-}
-
 /// A record that is no heap. `None`: not known, or too short.
 fn record(data: &[u8], tag: u8, body: usize, id_size: usize, visit: &mut impl Visit) -> Option<()> {
     let mut c = Cursor::new(data, body);

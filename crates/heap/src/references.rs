@@ -118,7 +118,7 @@ impl Rows {
         let mut at = at as usize;
         while rows > 0 {
             // One end after the other: there are few, and counting bits takes longer where the
-            // processor is not known to do it.
+            // CPU is not known to do it.
             let Some(eight) = self.bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok()) else {
                 rows -= usize::from(self.bytes[at] == 0);
                 at += 1;

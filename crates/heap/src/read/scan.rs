@@ -2,9 +2,9 @@
 //!
 //! The JVM (from JDK 9 on) writes the heap in segments of a megabyte or so, each with its length.
 //! So as many ranges of segments are read side by side as there are CPUs, each as if it were a dump
-//! of its own, and what was found is put one behind the other: numbers of objects, kinds and classes
-//! then follow. Where the heap is one segment, or an object is there twice in different ranges, all
-//! is read in its order instead.
+//! of its own, and what was found is put one behind the other: numbers of objects, kinds and
+//! classes then follow. Where the heap is one segment, or an object is there twice in different
+//! ranges, all is read in its order instead.
 
 use std::ops::Range;
 
@@ -13,15 +13,14 @@ use rustc_hash::FxHashMap;
 use crate::addresses::Addresses;
 use crate::classes::Classes;
 use crate::column::Storage;
+use crate::cursor::Cursor;
 use crate::dominators::joined;
 use crate::file::DumpFile;
 use crate::heap::Frame;
 use crate::kinds::{Kind, Kinds};
 use crate::numbers::{MOST_OBJECTS, NONE};
 use crate::progress::{EVERY, Phase, Progress};
-use crate::records::{
-    ClassKey, Damage, Header, RootRecord, SubRecord, Visit, all_are_whole, segment_put_off, tag, walk,
-};
+use crate::records::{ClassKey, Damage, Header, RootRecord, SubRecord, Visit, segment_put_off, tag, walk};
 use crate::text::Texts;
 
 /// Ranges of segments at a time, at most.
@@ -102,6 +101,22 @@ pub(super) fn scanned<'a>(
     let mut scan = new();
     let damage = walk(data, header, &mut scan);
     (scan, damage)
+}
+
+/// Whether all segments are whole, so that each can be read by itself.
+fn all_are_whole(data: &[u8], header: &Header) -> bool {
+    let mut at = header.first;
+    while at < data.len() {
+        let mut cursor = Cursor::new(data, at);
+        let (Some(tag), Some(_), Some(length)) = (cursor.u8(), cursor.u32(), cursor.u32()) else {
+            return false;
+        };
+        at = cursor.at().saturating_add(length as usize);
+        if at > data.len() || matches!(tag, 0x0c | 0x1c) && length == 0 {
+            return false;
+        }
+    }
+    true
 }
 
 /// Segments in so many parts of about as many bytes.
@@ -242,7 +257,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::cursor::Cursor;
 
     /// Where objects and roots of a dump begin, and the ends of its segments.
     #[derive(Default)]
