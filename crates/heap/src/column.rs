@@ -7,8 +7,8 @@
 //! with the process: the kernel writes back what does not fit into memory, so that a dump whose
 //! index is larger than memory is read slowly rather than not at all.
 //!
-//! Pages of memory are asked for together where it is known that they are written to: a page that is
-//! read first costs a second fault, with a message to the other CPUs.
+//! Pages of memory are asked for together where it is known that they are written to: a page that
+//! is read first costs a second fault, with a message to the other CPUs.
 //!
 //! Room in a file is taken before it is mapped (`fallocate`), as writing to a map of a full disk
 //! would end the process. Where the disk has none, the column is in memory.
@@ -65,8 +65,8 @@ unsafe impl Plain for (u64, u32) {}
 /// A column of numbers for several threads at once.
 pub fn shared(column: &mut Column<u32>) -> &[AtomicU32] {
     let numbers: &mut [u32] = column;
-    // SAFETY: it is borrowed alone for as long as this is, and an atomic number has the size and the
-    // alignment of a plain one.
+    // SAFETY: it is borrowed alone for as long as this is, and an atomic number has the size and
+    // the alignment of a plain one.
     unsafe { &*(std::ptr::from_mut(numbers) as *const [AtomicU32]) }
 }
 
@@ -124,7 +124,8 @@ impl<T: Plain> Column<T> {
         self.ask_for(0..self.len * size_of::<T>());
     }
 
-    /// Asks for memory. Where the kernel does not know this (before 5.14), it is taken page by page.
+    /// Asks for memory. Where the kernel does not know this (before 5.14), it is taken page by
+    /// page.
     fn ask_for(&self, bytes: Range<usize>) {
         if self.file.is_none() {
             let _ = self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len());

@@ -23,6 +23,7 @@ mod spaces;
 mod walk;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -278,9 +279,9 @@ fn find_beginnings(
         while begins.get(&at) == Some(&false) && !pieces[at].begins {
             let Some((_, before)) = by_place.range(..pieces[at].at.start).next_back() else { break };
             at = *before;
-            if !begins.contains_key(&at) {
+            if let Entry::Vacant(unknown) = begins.entry(at) {
                 let Some(found) = look(&pieces[at]) else { return };
-                begins.insert(at, found);
+                unknown.insert(found);
             }
         }
     }
