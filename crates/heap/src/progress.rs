@@ -33,11 +33,11 @@ pub(crate) enum Phase {
 
 impl Phase {
     const ENDS: [(Self, f64); 6] = [
-        (Self::Scan, 0.23),
-        (Self::Connect, 0.38),
-        (Self::Walk, 0.53),
-        (Self::Dominators, 0.63),
-        (Self::Sizes, 0.84),
+        (Self::Scan, 0.21),
+        (Self::Connect, 0.42),
+        (Self::Walk, 0.57),
+        (Self::Dominators, 0.6),
+        (Self::Sizes, 0.8),
         (Self::Screen, 1.0),
     ];
 
