@@ -99,7 +99,7 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
                 let reported = format!("JDK {release}, {case}, {inputs:?}");
                 let leak = grown.leak(inputs).unwrap_or_else(|said| panic!("{reported}: {said:#}"));
                 let reported = format!("{reported}: {leak:#}");
-                assert_eq!(leak["culprit"]["value"], holder, "{reported}");
+                assert_eq!(leak["culprit"]["text"], holder, "{reported}");
                 let title = &leak["title"]["details"];
                 assert_eq!(title["class"]["value"], class, "{reported}");
                 let method = title["method"]["value"].as_str().unwrap_or_default();
@@ -115,7 +115,7 @@ fn a_leak_is_named_with_who_holds_it_and_what_allocates_it() {
             }
             // Without samples of allocations nobody can say where.
             let leak = grown.leak(&["gc.log", "late.hprof"]).unwrap();
-            assert_eq!(leak["culprit"]["value"], holder, "JDK {release}: {leak:#}");
+            assert_eq!(leak["culprit"]["text"], holder, "JDK {release}: {leak:#}");
             assert!(leak["title"]["details"]["method"].is_null(), "JDK {release}: {leak:#}");
         }
     });
