@@ -429,12 +429,12 @@ fn judge_windows<'a>(
     // Where only the recording counts requests, fewer of them are no loss, unless each is answered
     // late.
     let by_requests = !case.lost_by.is_empty() && case.exchanges.as_ref().is_some_and(|e| e.are_requests());
-    if by_requests && found < LITTLE {
+    if by_requests && found < MOSTLY {
         let as_long = growth.as_ref().filter(|growth| !growth.grew(&case));
         let held = as_long.and_then(|growth| held(growth, &case).or_else(|| growth.in_more_pieces(&case)));
         // Who asks itself is no client whose demand could have fallen by itself.
         let as_ever = |growth: &Growth<'_>| growth.answers_as_ever(&case) && !growth.asks_itself(&case);
-        is_asked_less = held.is_none() && growth.as_ref().is_some_and(as_ever);
+        is_asked_less = found < LITTLE && held.is_none() && growth.as_ref().is_some_and(as_ever);
         if is_asked_less {
             merged.findings.retain(|finding| finding.confidence > Confidence::ConsistentWith);
         }

@@ -30,7 +30,7 @@ const PLAIN: [&str; 8] = ["read", "receive", "poll", "select", "park", "sleep", 
 /// Whether the method of the JDK that a thread waits in says what it waits for.
 fn says_what(method: &str) -> bool {
     let name = method.rsplit('.').next().unwrap_or(method);
-    !PLAIN.iter().any(|plain| name.starts_with(plain))
+    !method.starts_with("java.util.concurrent.locks.") && !PLAIN.iter().any(|plain| name.starts_with(plain))
 }
 
 impl<'a> Growth<'a> {

@@ -45,12 +45,22 @@ impl Growth<'_> {
             (0..self.grown.len()).filter(|at| is_application(&self.grown[*at]) && hands(&self.grown[*at]));
         let grew = |at: &usize| self.grown[*at].slow - self.grown[*at].base;
         let Some(most) = works.max_by(|a, b| grew(a).total_cmp(&grew(b))) else { return };
-        for at in 0..self.grown.len() {
-            let g = &self.grown[at];
+        let is_place = |g: &Grown<'_>| OWN.iter().any(|begin| g.key.place.starts_with(begin));
+        let is_new = |g: &&Grown<'_>| is_place(g) && g.by() > 0.0 && g.slow >= NEW_TIMES * g.base;
+        let runs: Vec<&Grown<'_>> =
+            self.grown.iter().filter(is_new).filter(|g| g.key.category.is_running()).collect();
+        // What is more than the work itself does not come with it alone.
+        if runs.iter().map(|g| g.slow - g.base).sum::<f64>() > grew(&most) {
+            return;
+        }
+        let places: Vec<&str> = runs.iter().map(|g| g.key.place).collect();
+        let is_own = |g: &Grown<'_>| {
             let runs = g.key.category.is_running() || g.key.category == Category::RunQueue;
-            let is_own = OWN.iter().any(|begin| g.key.place.starts_with(begin));
-            let by = g.by();
-            if runs && is_own && by > 0.0 && g.slow >= NEW_TIMES * g.base {
+            runs && is_new(&g) && places.contains(&g.key.place)
+        };
+        for at in 0..self.grown.len() {
+            let by = self.grown[at].by();
+            if is_own(&self.grown[at]) {
                 self.grown[at].credit -= by;
                 self.grown[most].credit += by;
             }
