@@ -16,8 +16,12 @@ const BEFORE_NS: i64 = 5_000_000_000;
 /// Threads of a pool that must begin, and how many times as many as it had before.
 const MANY: usize = 20;
 const TIMES: usize = 3;
+/// The same of a run that is looked at as a whole.
+const MANY_IN_RUN: usize = 100;
 /// In so many seconds some of them must begin: a pool that grows to its size does so at once.
 const SECONDS: usize = 5;
+/// For what of the slow time from the first of them on they must go on to begin, as a fraction.
+const STILL: (i64, i64) = (1, 2);
 /// Share of them that must live to the end.
 const STAY: f64 = 0.95;
 /// How long before the end of what was watched a thread was seen that lives to the end,
@@ -51,6 +55,7 @@ pub(crate) fn add(case: &Case<'_>, findings: &mut [Finding]) {
 /// The pool of which most threads began.
 fn find(case: &Case<'_>, jvm: ProcessId) -> Option<Begun> {
     let chains = case.chains();
+    let slow_ends_ns = case.slow.last()?.to_ns;
     let onset = case.slow.first()?.from_ns.saturating_sub(BEFORE_NS);
     let mut lives: FxHashMap<ThreadId, (i64, i64)> = FxHashMap::default();
     let watched = case.recording.spans_of(kind::SCHED_WATCHED).filter(|span| span.process() == jvm);
@@ -75,8 +80,15 @@ fn find(case: &Case<'_>, jvm: ProcessId) -> Option<Begun> {
         seconds.dedup();
         let ended = begun.iter().filter(|life| life.1 < ends_ns).count();
         let stay = (begun.len() - ended) as f64 >= STAY * begun.len() as f64;
-        let are_many = begun.len() >= MANY && begun.len() >= TIMES * before;
-        (are_many && stay && seconds.len() >= SECONDS).then(|| Begun {
+        // A pool that has reached its size is none: threads of one that leaks begin to the end.
+        let from_first = |ns: i64| ns.saturating_sub(begun.first().map_or(0, |life| life.0));
+        let last = begun.last().map_or(0, |life| life.0);
+        let goes_on =
+            from_first(last).saturating_mul(STILL.1) >= from_first(slow_ends_ns).saturating_mul(STILL.0);
+        // Of a whole run it is not known which threads a pool began with.
+        let many = if case.whole_run { MANY_IN_RUN } else { MANY };
+        let are_many = begun.len() >= many && begun.len() >= TIMES * before;
+        (are_many && stay && goes_on && seconds.len() >= SECONDS).then(|| Begun {
             pool,
             threads: begun.len(),
             ended,
@@ -122,5 +134,6 @@ mod tests {
         assert!(!is_reported(diagnosis(120, 100, 3_000)), "each ends");
         assert!(!is_reported(diagnosis(120, 10, 60_000)), "a pool that grows at once");
         assert!(!is_reported(diagnosis(15, 400, 60_000)), "few");
+        assert!(!is_reported(diagnosis(30, 300, 60_000)), "a pool that has reached its size");
     }
 }
