@@ -117,15 +117,22 @@ impl<'a> Growth<'a> {
     ) -> Option<Spread<'g, 'a>> {
         let is_below = |g: &&Grown<'a>| share_below(case, &g.part, method, self) >= OF_IT;
         let parts: Vec<&'g Grown<'a>> = running.iter().copied().filter(is_below).collect();
-        let spread = Spread {
-            method,
-            caller: self.called_from(case, &parts, method),
-            slow: sums.slow,
-            base: sums.base,
-            parts,
-        };
+        // What it took before is all of that, and not only of what takes more now.
+        let (slow, base) = self.all_below(case, method);
+        let (slow, base) = (slow.max(sums.slow), base.max(sums.base));
+        let spread = Spread { method, caller: self.called_from(case, &parts, method), slow, base, parts };
         let largest = spread.parts.iter().map(|g| g.by()).fold(0.0, f64::max);
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
+    }
+
+    /// Milliseconds an operation that all threads run below a method, slow and in the baseline.
+    fn all_below(&self, case: &Case<'a>, method: &str) -> (f64, f64) {
+        let running = self.grown.iter().filter(|g| g.key.category.is_running());
+        let stacks = running.flat_map(|g| &g.part.by_stack);
+        let below = stacks.filter(|(stack, _)| methods(case.recording, **stack).contains(&method));
+        below
+            .map(|(_, ms)| an_operation(ms, &self.per))
+            .fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
     }
 
     /// Splits off what threads of libraries run that have no code of the application's own on
