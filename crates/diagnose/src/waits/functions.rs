@@ -83,6 +83,9 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
             "java.util.concurrent.ForkJoinPool.awaitWork",
             // The executor of Undertow and WildFly (jboss-threads), and that of OkHttp's own tasks.
             "org.jboss.threads.EnhancedQueueExecutor$PoolThreadNode.park",
+            // Threads that Jetty keeps for tasks that must not wait.
+            "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.waitForTask",
+            "org.eclipse.jetty.util.thread.ReservedThreadExecutor$ReservedThread.reservedWait",
             "okhttp3.internal.concurrent.TaskRunner$RealBackend.coordinatorWait",
             "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take",
             "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.poll",
@@ -221,6 +224,8 @@ pub(super) const WAIT_FUNCTIONS: &[(Layer, &[&str], Category)] = &[
         &["do_wait", "kernel_wait4", "pipe_read", "pipe_write", "anon_pipe_read", "anon_pipe_write"],
         Category::Child,
     ),
+    // fs/notify/fanotify: a program that watches files lets them be opened, as virus scanners do.
+    (Kernel, &["fanotify_handle_event", "fanotify_get_response"], Category::Child),
     // fs/locks.c: a lock of a file, which is a process' and not a thread's.
     (Kernel, &["fcntl_setlk*"], Category::Child),
     // Sockets and pipes are written to through it as well: those have functions of their own.
