@@ -18,6 +18,9 @@ const LITTLE_MS: f64 = 300.0;
 /// What a worker runs that has nothing left to do and waits for the others.
 const IDLE: [&str; 3] = ["SpinPause", "TaskTerminator::", "ParallelTaskTerminator::"];
 
+/// Copying what survives, which scanning leads to.
+const COPIES: [&str; 4] = ["copy_to_survivor", "trim_queue", "drain_stacks", "process_popped_location"];
+
 /// Work of collectors: its words, parts of names of HotSpot functions, and what makes it less.
 type Work = (&'static Metric, &'static [&'static str], &'static Metric);
 
@@ -100,11 +103,20 @@ fn most(case: &Case<'_>, jvm: ProcessId, collected: &Intervals) -> Option<(&'sta
         return None;
     }
     let share = |work: &Work| {
-        let of_it = by_stack.iter().filter(|(stack, _)| is_in(recording, **stack, work.1));
+        let of_it = by_stack.iter().filter(|(stack, _)| does(recording, **stack, work.1));
         of_it.map(|(_, ms)| ms).sum::<f64>() / all
     };
     let shares = WORKS.iter().map(|work| (work, share(work)));
     shares.filter(|(_, share)| *share >= MUCH).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Whether a thread is at some work, and not at copying what that leads to.
+fn does(recording: &Recording, stack: StackId, functions: &[&str]) -> bool {
+    let frames = recording.frames_of(stack).filter(|frame| !frame.is_java());
+    let mut frames = frames.map(|frame| frame.name());
+    let is_of = |name: &str, functions: &[&str]| functions.iter().any(|function| name.contains(function));
+    let first = frames.find(|name| is_of(name, functions) || is_of(name, &COPIES));
+    first.is_some_and(|name| is_of(name, functions))
 }
 
 fn is_in(recording: &Recording, stack: StackId, functions: &[&str]) -> bool {
@@ -160,6 +172,14 @@ mod tests {
         assert!(reported(20).title.fact().find(&titles::COLLECTOR_WORK).is_none());
         let serial = reported_of(90, "VM Thread", Role::Vm, "DefNewGeneration::copy_to_survivor_space");
         serial.title.states(&titles::COLLECTOR_WORK, &[("value", "90%")]);
+        // Cards lead to objects that are copied.
+        let mut built = Built::jvm("17", "G1", 1.0);
+        let frames = |inner| [(inner, Jvm), ("G1RemSet::scan_heap_roots", Jvm)];
+        let trims = frames("G1ParScanThreadState::trim_queue_to_threshold");
+        let (copies, scans) = (built.stack(&trims), built.stack(&frames("BitMap::get_next_bit")));
+        let recording = built.sealed();
+        let scans_cards = |stack: Option<StackId>| does(&recording, stack.unwrap(), &["G1RemSet::"]);
+        assert!(!scans_cards(copies) && scans_cards(scans));
         let idle = reported_of(60, "GC Thread#0", Role::Gc, "SpinPause");
         idle.title.states(&titles::COLLECTOR_WORK, &[("value", "100%")]);
     }

@@ -44,7 +44,7 @@ super::remedies! {
         "a time-out not much longer than answers take (its 99.9th percentile), few retries with a growing delay, and a circuit breaker that stops asking a peer that does not answer",
         "any JDK", "a time-out that is too short gives up calls that would have been answered";
     SHORTER_WAIT = "remedy-shorter-wait",
-        "look at what this thread waits for with a time limit: a batch that is to be full first (linger, flush interval, group commit), a poll, a delay; shorten it, or let what arrives end it",
+        "look at what should end this wait before its time limit does: where each wait lasts the whole limit, nobody does (a future that is never completed, a notification that is missed, a lock or a peer that is not free); a batch that is to be full first (linger, flush interval, group commit), a poll or a delay can be shortened, or ended by what arrives",
         "any JDK", "smaller batches cost more for each";
     END_THREADS = "remedy-end-threads",
         "find what starts the threads {value} (fathom flame --kind thread.start shows from where), and make one pool, timer or client for all operations, or shut each down when it is no longer needed",
