@@ -131,6 +131,8 @@ pub trait Visit {
     fn class_loaded(&mut self, serial: u32, id: u64, name: u64);
     /// A frame of a stack.
     fn frame(&mut self, id: u64, method: u64, source: u64, class_serial: u32, line: i32);
+    /// The text of a frame's signature.
+    fn signature(&mut self, _text: u64) {}
     /// A stack: its frames are identifiers from `at` on.
     fn stack(&mut self, serial: u32, thread: u32, at: usize, frames: u32);
     /// A whole segment, of whose sub-records none was read yet. True: it is put off.
@@ -259,8 +261,9 @@ fn record(data: &[u8], tag: u8, body: usize, id_size: usize, visit: &mut impl Vi
             visit.class_loaded(serial, id, name);
         }
         0x04 => {
-            let (id, method, _, source) = (c.id(id_size)?, c.id(id_size)?, c.id(id_size)?, c.id(id_size)?);
-            visit.frame(id, method, source, c.u32()?, c.u32()?.cast_signed());
+            let (id, method) = (c.id(id_size)?, c.id(id_size)?);
+            visit.signature(c.id(id_size)?);
+            visit.frame(id, method, c.id(id_size)?, c.u32()?, c.u32()?.cast_signed());
         }
         0x05 => {
             let (serial, thread, frames) = (c.u32()?, c.u32()?, c.u32()?);

@@ -1,5 +1,7 @@
 //! A copy of a dump without anybody's data: values that are no references are zero. Sizes, what
 //! refers to what, threads' stacks, and names of classes, fields and methods are as they were.
+//! HotSpot writes all symbols of the JVM as texts, with the literals of the program among them:
+//! those that name nothing in the dump are zero as well.
 //!
 //! Kept are the counts and capacities of the JDK's own collections and buffers, and how a text is
 //! encoded: they are sizes, and the report needs them. Nothing is copied that was not understood.
@@ -8,7 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::HeapError;
@@ -41,6 +43,8 @@ pub struct Redacted {
     pub instances: u64,
     /// Static fields.
     pub statics: u64,
+    /// Texts that name no class, field, method or file.
+    pub texts: u64,
     /// Bytes of all of them.
     pub bytes: u64,
 }
@@ -95,6 +99,8 @@ struct Shapes<'a> {
     texts: Texts,
     names: FxHashMap<u64, u64>,
     by_class: FxHashMap<u64, Shape>,
+    /// Texts that are names of classes, fields, methods and files.
+    named: FxHashSet<u64>,
 }
 
 impl Shapes<'_> {
@@ -133,9 +139,16 @@ impl Visit for Shapes<'_> {
 
     fn class_loaded(&mut self, _: u32, id: u64, name: u64) {
         self.names.insert(id, name);
+        self.named.insert(name);
     }
 
-    fn frame(&mut self, _: u64, _: u64, _: u64, _: u32, _: i32) {}
+    fn frame(&mut self, _: u64, method: u64, source: u64, _: u32, _: i32) {
+        self.named.extend([method, source]);
+    }
+
+    fn signature(&mut self, text: u64) {
+        self.named.insert(text);
+    }
 
     fn stack(&mut self, _: u32, _: u32, _: usize, _: u32) {}
 
@@ -146,12 +159,18 @@ impl Visit for Shapes<'_> {
             return;
         }
         let mut shape: Shape = (0, Vec::new());
+        let mut named: Vec<u64> = Vec::new();
         let mut cursor = Cursor::new(self.data, at + 1 + self.id_size);
         let read = class_body(&mut cursor, self.id_size, &mut |part| match part {
             ClassPart::Head([parent, ..]) => shape.0 = parent,
-            ClassPart::Field(name, kind) => shape.1.push((name, kind)),
-            ClassPart::Constant(_) | ClassPart::Value(..) | ClassPart::Static(..) => {}
+            ClassPart::Field(name, kind) => {
+                shape.1.push((name, kind));
+                named.push(name);
+            }
+            ClassPart::Static(name, ..) => named.push(name),
+            ClassPart::Constant(_) | ClassPart::Value(..) => {}
         });
+        self.named.extend(named);
         // The first one counts, as for who reads the copy.
         if read.is_some() {
             self.by_class.entry(id).or_insert(shape);
@@ -242,7 +261,12 @@ impl<W: Write> Copy<'_, W> {
 }
 
 impl<W: Write> Visit for Copy<'_, W> {
-    fn text(&mut self, _: u64, _: usize, _: usize) {}
+    fn text(&mut self, id: u64, at: usize, bytes: usize) {
+        if !self.shapes.named.contains(&id) {
+            self.done.texts += 1;
+            self.zero(at, bytes);
+        }
+    }
 
     fn class_loaded(&mut self, _: u32, _: u64, _: u64) {}
 

@@ -14,6 +14,12 @@ impl Heap {
         self.string(holder, LONGEST_NAME)
     }
 
+    /// The same, or its address where it has no name, as in a copy without values.
+    pub(crate) fn thread_label(&self, thread: u32) -> String {
+        let name = self.thread_name(thread).filter(|name| name.chars().any(|c| c > '\0'));
+        name.unwrap_or_else(|| format!("unnamed thread {:#x}", self.address(thread)))
+    }
+
     /// The text of a `java.lang.String`, or of the array of characters that JDK 8 had in its place
     /// at first.
     pub(crate) fn string(&self, node: u32, most: usize) -> Option<String> {

@@ -14,6 +14,9 @@ import java.util.concurrent.Executors;
 
 /** Holds memory in one of the ways in which programs do, and waits to be dumped. */
 public class Holders {
+  // In the constant pool, and so among the symbols of the JVM.
+  static final String LITERAL = "literal-of-the-program";
+
   static final class Session {
     final byte[] state = new byte[160];
     final String user;

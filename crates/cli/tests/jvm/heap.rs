@@ -282,6 +282,7 @@ fn has(data: &[u8], text: &str) -> bool {
 #[test]
 fn a_redacted_copy_has_no_values_and_the_same_sizes_and_holders() {
     const SECRET: &str = "open-sesame-4711";
+    const LITERAL: &str = "literal-of-the-program";
     /// SIGXFSZ on Linux, but for MIPS and PA-RISC.
     const XFSZ: i32 = 25;
     let classes = tempfile::tempdir().unwrap();
@@ -298,6 +299,9 @@ fn a_redacted_copy_has_no_values_and_the_same_sizes_and_holders() {
         assert!(done["arrays"].as_u64().unwrap() > 1_000 && done["instances"].as_u64().unwrap() > 1_000);
         let copy = std::fs::read(dir.join("copy.hprof")).unwrap();
         assert!(!has(&copy, SECRET), "JDK {release}");
+        // A literal of the program is a symbol of the JVM, and one that names nothing.
+        assert!(has(&std::fs::read(dir.join("it.hprof")).unwrap(), LITERAL), "JDK {release}: no literal");
+        assert!(!has(&copy, LITERAL) && done["texts"].as_u64().unwrap() > 100, "JDK {release}");
         assert!(has(&copy, "Holders$Sessions"), "JDK {release}: names are kept");
         let screen = crate::live::json(dir, &["heap", "copy.hprof"]);
         assert_eq!(

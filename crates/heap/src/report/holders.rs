@@ -9,6 +9,8 @@
 //! A list whose nodes keep one another is a chain of children of the same class: its nodes are
 //! counted as entries.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -366,22 +368,23 @@ impl Search<'_> {
             || classes.named(&entries.class).any(|class| classes.is_a(class, "java.lang.ClassLoader"))
     }
 
-    /// Names of the threads that keep a set.
+    /// Names of the threads that keep a set, one for each of them: threads of a pool may share one,
+    /// and have none in a copy without values.
     fn threads(&self, set: &Set) -> Vec<String> {
-        let mut names = Vec::new();
+        let mut threads = BTreeSet::new();
         for member in set.members.iter().take(1000) {
             let mut at = *member;
             while at != 0 {
                 let node = self.kept.node(at);
                 if self.heap.classes.is_a(self.heap.class_number(node), "java.lang.Thread") {
-                    names.extend(self.heap.thread_name(node));
+                    threads.insert(node);
                     break;
                 }
                 at = self.kept.dominator(at);
             }
         }
+        let mut names: Vec<String> = threads.into_iter().map(|node| self.heap.thread_label(node)).collect();
         names.sort();
-        names.dedup();
         names
     }
 }

@@ -22,6 +22,12 @@ const WRITES: std::ops::Range<f64> = 40e6..250e6;
 /// Makes the dump and says on standard error what it took.
 pub fn dump(pid: u32, file: &Path, with_garbage: bool) -> Result<()> {
     let file = absolute(file)?;
+    if file.extension().is_some_and(|extension| extension == "gz") {
+        bail!(
+            "{}: the JVM writes the dump unpacked; a name without .gz, or jcmd {pid} GC.heap_dump -gz=1 FILE (JDK 17 and later)",
+            file.display()
+        );
+    }
     if file.symlink_metadata().is_ok() {
         bail!("{}: it is there already; the JVM does not overwrite a file", file.display());
     }

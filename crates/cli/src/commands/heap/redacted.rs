@@ -33,13 +33,14 @@ pub fn copy(dump: &Path, to: &Path, json: bool) -> Result<()> {
     }
     let count = |n: u64| quantity::count(n as f64);
     crate::output::print_fitted(&format!(
-        "{}: {}. Values of {} arrays, {} instances and {} static fields ({}) are zero; sizes, references, stacks and names of \
-         classes, fields and methods are as they were\n",
+        "{}: {}. Values of {} arrays, {} instances and {} static fields, and {} texts that name nothing ({} in all) are zero; sizes, \
+         references, stacks and names of classes, fields and methods are as they were\n",
         fathom_render::printable(&named()),
         quantity::bytes(std::fs::metadata(to).with_context(named)?.len() as f64),
         count(done.arrays),
         count(done.instances),
         count(done.statics),
+        count(done.texts),
         quantity::bytes(done.bytes as f64),
     ))
 }
