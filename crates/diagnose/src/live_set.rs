@@ -12,6 +12,9 @@ use crate::trend::Trend;
 /// an interval.
 pub(crate) const READINGS: usize = 8;
 /// Growth from the first readings to the last, as a share of the heap. Less is within what load
+/// What it must have grown by, as a share of the heap, not to be ruled out as a leak while it rises
+/// to the end.
+const NOTABLE: f64 = 0.05;
 /// does to a live set.
 const GROWN: f64 = 0.2;
 /// A rise in the later half of less than this share of that in the earlier half is one that ends.
@@ -82,8 +85,13 @@ impl Rise {
         }
         let grown = self.last - self.first;
         if grown < GROWN * self.heap {
-            let fact = live_set::GREW_BY.is(Value::bytes(grown));
-            return Growth::None(fact.with("heap", Value::bytes(self.heap)));
+            let fact = live_set::GREW_BY.is(Value::bytes(grown)).with("heap", Value::bytes(self.heap));
+            // What rises to the end may be a leak that was not watched for long.
+            let rises_on = self.late.low > 0.0 && self.late.slope >= KEEPS_RISING * self.early.slope;
+            return match rises_on && grown >= NOTABLE * self.heap {
+                true => Growth::Unsure(fact),
+                false => Growth::None(fact),
+            };
         }
         let (slows, is_sure) = (self.late.slope < KEEPS_RISING * self.early.slope, self.late.low > 0.0);
         // Slower, and surely going on; or as fast, and too few readings to be sure: less may be

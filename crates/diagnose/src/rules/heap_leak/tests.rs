@@ -155,6 +155,13 @@ fn a_dump_of_another_heap_names_nobody() {
 }
 
 #[test]
+fn a_heap_that_rises_to_the_end_by_a_tenth_may_have_been_watched_for_too_short() {
+    let judge = |mb: f64| judged(&HeapLeak, &log(|i| 200.0 + mb * i, 4_000.0).sealed());
+    assert!(matches!(judge(6.0), Judgement::Inconclusive(_)));
+    assert!(matches!(judge(0.5), Judgement::RuledOut { .. }), "next to nothing");
+}
+
+#[test]
 fn a_suspect_in_a_heap_that_does_not_grow_is_no_leak() {
     let mut built = log(|_| 900.0, 4_000.0);
     with_dump(&mut built, 900.0, &[("Table.ALL", 800.0, None, "")]);
