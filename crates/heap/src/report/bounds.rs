@@ -8,6 +8,12 @@ use crate::records::tag;
 
 /// Parts of a field's name that speak of a bound.
 const WORDS: [&str; 5] = ["max", "limit", "capacity", "bound", "evict"];
+/// Words of a field's name that speak of a time, an identifier, or the most that there ever was:
+/// they bound no number of entries.
+const OTHERS: [&str; 13] = [
+    "age", "millis", "ms", "nanos", "seconds", "secs", "time", "timeout", "ttl", "idle", "id", "active",
+    "delay",
+];
 /// A bound that is more than this many times the size of what it bounds does not show itself.
 const FARTHEST: i64 = 4;
 
@@ -51,8 +57,24 @@ fn evicts(heap: &Heap, node: u32) -> Option<Bound> {
 }
 
 fn speaks_of_bound(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    WORDS.iter().any(|word| name.contains(word))
+    let lower = name.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.contains(word)) && !words(name).any(|word| OTHERS.contains(&&*word))
+}
+
+/// The words of "maxEntries" or "MAX_ENTRIES", in lower case.
+fn words(name: &str) -> impl Iterator<Item = String> {
+    let mut words = vec![String::new()];
+    let mut before = '_';
+    for c in name.chars() {
+        if c == '_' || (c.is_uppercase() && before.is_lowercase()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c != '_') {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    words.into_iter()
 }
 
 fn is_near(value: i64, entries: u64) -> bool {
@@ -101,5 +123,10 @@ mod tests {
         assert!(is_near(1000, 1000) && is_near(1000, 300));
         assert!(!is_near(999, 1000) && !is_near(i64::from(i32::MAX), 1000) && !is_near(-1, 0));
         assert!(speaks_of_bound("maxEntries") && speaks_of_bound("MAX_SIZE") && !speaks_of_bound("size"));
+        for other in ["maxAgeMillis", "MAX_AGE_MILLIS", "maxId", "maxActive", "idleTimeoutLimit", "limit_ms"]
+        {
+            assert!(!speaks_of_bound(other), "{other}");
+        }
+        assert!(speaks_of_bound("maxImages") && speaks_of_bound("messageLimit"));
     }
 }
