@@ -26,6 +26,13 @@ def seconds(text):
     return value
 
 
+def processes(text):
+    """How many other processes compute meanwhile."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no number of processes")
+    return int(text)
+
+
 def choose(cases, args):
     """The selected cases: those named, the quick ones, or all."""
     if unknown := set(args.cases) - set(cases):
@@ -136,7 +143,7 @@ def main():
             if name == "run":
                 command.add_argument("--seconds", type=seconds, default=RECORD_SECONDS,
                                      help=f"length of each recording, {LEAST_SECONDS} or more")
-                command.add_argument("--load", type=int, default=0, metavar="N",
+                command.add_argument("--load", type=processes, default=0, metavar="N",
                                      help="other processes that compute all the time")
             command.add_argument("--out", default="/tmp/fathom-lab", help="folder of the recordings")
         if name == "cases":

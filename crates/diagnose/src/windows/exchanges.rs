@@ -35,10 +35,11 @@ const MOST_TICKS: i64 = 86_400;
 const AS_BEFORE: f64 = 0.25;
 /// How many times of the usual requests must take for that to be what is judged.
 const TIMES_LATER: f64 = 2.0;
-/// What of the usual number of exchanges is as many as usual, and what of it is none any more …
+/// Share of the usual number of exchanges from which on a tick counts as usual, and below which a
+/// load counts as ended …
 const FULL: f64 = 0.8;
 const ENDED: f64 = 0.05;
-/// … for how long at the end of a recording, nanoseconds, where a load that ended is left out.
+/// … if that was so long before the end of the recording at most, nanoseconds.
 const END_OF_LOAD_NS: i64 = 4_000_000_000;
 /// Exchanges a second below which there is no level that could fall.
 const LEAST_PER_S: f64 = 20.0;
