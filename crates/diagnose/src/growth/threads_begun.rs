@@ -80,7 +80,7 @@ fn find(case: &Case<'_>, jvm: ProcessId) -> Option<Begun> {
         seconds.dedup();
         let ended = begun.iter().filter(|life| life.1 < ends_ns).count();
         let stay = (begun.len() - ended) as f64 >= STAY * begun.len() as f64;
-        // A pool that has reached its size leaks no threads: where they leak, they begin to the end.
+        // A pool that has reached its size leaks no threads: those of a leak begin to the end.
         let from_first = |ns: i64| ns.saturating_sub(begun.first().map_or(0, |life| life.0));
         let last = begun.last().map_or(0, |life| life.0);
         let goes_on =
