@@ -3,6 +3,7 @@
 pub(crate) mod attached;
 pub(crate) mod dispatcher;
 pub(crate) mod interrupts;
+pub(crate) mod iterator;
 pub(crate) mod kit;
 pub(crate) mod losses;
 pub(crate) mod object;

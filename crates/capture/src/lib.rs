@@ -17,6 +17,7 @@ mod capture_engine;
 pub mod check;
 pub mod clock;
 pub mod collector;
+pub mod connections;
 pub mod cpu;
 mod cpu_event;
 mod descriptors;

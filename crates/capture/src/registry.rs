@@ -17,6 +17,7 @@ pub static COLLECTORS: &[Entry] = &[
     crate::disk::ENTRY,
     crate::network::ENTRY,
     crate::requests::ENTRY,
+    crate::connections::ENTRY,
     crate::probes::ENTRY,
     crate::host::ENTRY,
 ];

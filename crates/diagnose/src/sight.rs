@@ -73,8 +73,15 @@ struct From {
 }
 
 /// Collectors of `fathom record` that need eBPF and run unless they are left out.
-const COLLECTORS: [&str; 6] =
-    [source::CPU, source::LOCKS, source::MEMORY, source::NETWORK, source::SCHED, source::SYSCALLS];
+const COLLECTORS: [&str; 7] = [
+    source::CONNECTIONS,
+    source::CPU,
+    source::LOCKS,
+    source::MEMORY,
+    source::NETWORK,
+    source::SCHED,
+    source::SYSCALLS,
+];
 
 /// What shows the sight of a collector that a recording was made without, where others of its kind
 /// were at work: another recording alike would not.

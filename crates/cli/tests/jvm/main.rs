@@ -14,6 +14,7 @@ mod calls;
 mod chain;
 mod compare;
 mod computing;
+mod connections;
 mod contexts;
 mod flags;
 mod heap;

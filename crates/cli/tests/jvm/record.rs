@@ -387,6 +387,7 @@ fn one_collector_alone_is_a_recording_where_all_others_were_left_out() {
         "disk",
         "network",
         "requests",
+        "connections",
     ];
     let without: Vec<&str> = others.iter().flat_map(|id| ["--without", id]).collect();
     let pid = busy.pid();

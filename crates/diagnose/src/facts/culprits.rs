@@ -20,6 +20,7 @@ super::metrics! {
     /// Threads that ended.
     ENDED = "culprit-threads-ended", "{value} of {usual} threads of {pool} ended";
     /// Whoever does not take in what is sent.
+    WAY = "culprit-way", "the network to {value}";
     READER = "culprit-reader", "whoever reads what {value} writes";
     /// What a thread answers for.
     SENDER = "culprit-sender", "what thread {value} sends answers for";

@@ -90,6 +90,20 @@ super::metrics! {
     /// Segments to a peer that were retransmitted: they got lost, or their acknowledgements did.
     SENT_AGAIN = "segments-sent-again",
         "{value|segment to it was|segments to it were} retransmitted instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";
+    /// A receive window that is too small.
+    SMALL_WINDOW = "small-receive-window",
+        "[{peer} may send|the peer may send] {value} at a time[ instead of {baseline}]: the receive window that this side offers";
+    /// More calls, and why.
+    MORE_CALLS_AS = "more-calls-as", "{title}; {why}";
+    /// A peer that does not read.
+    PEER_WINDOW_FULL = "peer-window-full",
+        "the receive window of [{peer}|the peer] was full for {value} of the time in which something was to be sent[ instead of {baseline}]: it does not read what comes";
+    /// A long way to a peer.
+    LONG_WAY = "long-way-to-peer",
+        "the way to [{peer}|it] and back takes {value!} instead of {baseline!}: more than a slow peer explains";
+    /// A short way to a peer.
+    WAY_TO_PEER = "way-to-peer",
+        "the way to {peer} and back takes {value!}[, {baseline!} in the baseline], its answers {took!}: the peer itself takes the time";
     /// Operations of the JVM that ask each of its threads.
     HANDSHAKES = "handshakes-made", "the JVM makes {handshake} {value:.0} times a second instead of {baseline:.0}";
     /// The same, with their number.

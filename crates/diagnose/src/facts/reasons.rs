@@ -229,9 +229,9 @@ super::metrics! {
     STAGE_BUSY = "reason-stage-busy",
         "threads that took work from others and had time to spare have none any more, and the others wait more than before; that what they wait for passes through {value?this thread|these threads} was not seen itself";
     PEER_TIMED = "reason-peer-timed",
-        "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back; threads spend {value!} instead of {baseline!} on an operation, so that none of them waits for it. Whether the peer or the network to it is slow was not seen; of several requests at a time over one connection only the first is timed";
+        "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back; threads spend {value!} instead of {baseline!} on an operation, so that none of them waits for it. [The way to it and back takes {way!}: the peer itself is slow|Whether the peer or the network to it is slow was not seen]; of several requests at a time over one connection only the first is timed";
     BEHIND_PEER = "reason-behind-peer",
-        "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back; threads wait for each other {value!} longer for each operation, and none of them is seen to wait for the peer: they wait behind calls that it answers. Whether the peer or the network to it is slow was not seen; of several requests at a time over one connection only the first is timed";
+        "how long the peer's answers take was measured at the connections, from the first bytes sent to the first that came back; threads wait for each other {value!} longer for each operation, and none of them is seen to wait for the peer: they wait behind calls that it answers. [The way to it and back takes {way!}: the peer itself is slow|Whether the peer or the network to it is slow was not seen]; of several requests at a time over one connection only the first is timed";
     STAYS = "reason-stays",
         "when the first cause is gone, it still adds {value} to an operation's usual time";
     PART_OF_GROWTH = "reason-part-of-growth",

@@ -18,6 +18,7 @@ use fathom_recording::{FrameType, ProcessId, Recording, Role, StackId, ThreadId}
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::callers::Callers;
+use super::connection::Limited;
 use super::parts::{BASE, FRAMES, Part};
 use super::{CALLS_RULE, Each, Grown, Growth, MOST, Per, SHOWN, mechanism, words};
 use crate::confidence::Ground;
@@ -234,6 +235,11 @@ impl<'a> Calls<'a> {
         (is_so && (by_carriers || self.make(case.recording, grown))).then_some(own)
     }
 
+    /// Whether something is read.
+    fn reads(&self) -> bool {
+        self.family.contains(&"read")
+    }
+
     /// Whether it is connections that are opened.
     pub(super) fn connects(&self) -> bool {
         self.family.contains(&CONNECT)
@@ -299,6 +305,12 @@ impl<'a> Growth<'a> {
         // Who makes the calls may be the JVM, and not the method that it runs in.
         let runs = made.iter().filter(|g| g.key.category.is_running()).map(|g| &g.part);
         mechanism::add(case, &self.per, runs, &mut finding);
+        let peer = asks.filter(|g| g.key.category == Category::Network).map_or("", |g| g.key.target);
+        let limited =
+            Limited::of(case, self.jvm, peer, false, None).or_else(|| Limited::of_reads(case, self.jvm));
+        if let Some(limited) = limited.filter(|_| calls.reads()) {
+            limited.explain(&mut finding);
+        }
         finding
     }
 }

@@ -6,11 +6,12 @@ use fathom_recording::vocabulary::fact;
 use super::answers::Answers;
 use super::calls::Calls;
 use super::carriers::has_carried;
+use super::connection::Limited;
 use super::lead::Lead;
 use super::meanwhile::{self, Meanwhile};
 use super::parts::Part;
 use super::reclaim::Reclaim;
-use super::{Grown, Growth, failing, handshakes, words};
+use super::{Grown, Growth, failing, handshakes, held, sending, words};
 use crate::attribution::Key;
 use crate::facts::{growth as facts, remedies};
 use crate::waits::Category;
@@ -25,16 +26,19 @@ enum At {
 }
 
 /// One thing more.
+#[derive(Default)]
 pub(super) struct Extra {
-    title: Fact,
+    title: Option<Fact>,
     evidence: Option<(At, Evidence)>,
     /// What to do before all else.
     remedy: Option<Remedy>,
+    /// Who is to blame instead.
+    culprit: Option<Fact>,
 }
 
 impl Extra {
     /// Adds what it brings; what is returned stands in the title.
-    pub(super) fn add_to(self, finding: &mut Finding) -> Fact {
+    pub(super) fn add_to(self, finding: &mut Finding) -> Option<Fact> {
         let rows = &mut finding.evidence;
         match self.evidence {
             Some((At::First, row)) => rows.insert(0, row),
@@ -42,6 +46,7 @@ impl Extra {
             Some((At::Last, row)) => rows.push(row),
             None => {}
         }
+        self.culprit.into_iter().for_each(|culprit| finding.culprit = culprit.into());
         self.remedy.into_iter().for_each(|remedy| finding.remedies.insert(0, remedy));
         self.title
     }
@@ -57,64 +62,103 @@ impl<'a> Growth<'a> {
             process.and_then(|process| process.fact(fact::JDK)?.parse().ok())
         };
         let on_carriers = stays_on_carrier(case, key, part).then(|| Extra {
-            title: facts::CARRIERS.fact(),
-            evidence: None,
+            title: Some(facts::CARRIERS.fact()),
             remedy: Some(words::let_go_of_carriers(jdk()).remedy()),
+            ..Extra::default()
         });
         let fewer = self.fewer(case, lead.part).map(|fewer| Extra {
-            title: fewer.in_title(),
+            title: Some(fewer.in_title()),
             evidence: Some((At::First, fewer.evidence())),
             remedy: Some(remedies::FIND_LOST_PERMITS.remedy()),
+            ..Extra::default()
         });
         let stalled = self.stalled_in(lead.part).map(|stalled| Extra {
-            title: words::amount(&facts::STALLED, (stalled.slow, stalled.base), per.each),
-            evidence: None,
+            title: Some(words::amount(&facts::STALLED, (stalled.slow, stalled.base), per.each)),
             remedy: Some(remedies::ALLOCATE_LESS_THERE.remedy()),
+            ..Extra::default()
         });
         let connects =
-            connecting.then(|| Extra { title: facts::CONNECTING.fact(), evidence: None, remedy: None });
+            connecting.then(|| Extra { title: Some(facts::CONNECTING.fact()), ..Extra::default() });
         let more = |calls: &Calls<'a>| calls.asked_more(case, per, &self.lengths_ms, lead.part);
-        let asked = self.calls.iter().find_map(more).map(|asked| {
-            let row = Evidence::summed("system calls, counted by the second", words::counted(&asked));
-            let remedy = Some(remedies::ASK_ONCE.remedy());
-            Extra { title: words::asked_more(&asked), evidence: Some((At::Second, row)), remedy }
-        });
         let is_answered = key.category == Category::Network && !connecting;
         let answers = is_answered.then(|| Answers::of(case, part, (jvm, key.target))).flatten();
         let answers = answers.map(|answers| Extra {
-            title: answers.in_title(),
+            title: Some(answers.in_title()),
             evidence: Some((At::Second, answers.evidence())),
             remedy: Some(answers.remedy()),
+            ..Extra::default()
+        });
+        let more = self.calls.iter().find_map(more);
+        let sends = || sending::sender(case, part).is_some();
+        let limited = match is_answered {
+            true => {
+                let took_ms = held::answered_after_ms(case, jvm, key.target);
+                Limited::of(case, jvm, key.target, sends(), took_ms)
+            }
+            // Each call brings what the window has room for.
+            false => more.as_ref().and_then(|_| Limited::of_reads(case, jvm)),
+        };
+        let asked = more.map(|asked| {
+            let row = Evidence::summed("system calls, counted by the second", words::counted(&asked));
+            let remedy = limited.is_none().then(|| remedies::ASK_ONCE.remedy());
+            Extra {
+                title: Some(words::asked_more(&asked)),
+                evidence: Some((At::Second, row)),
+                remedy,
+                ..Extra::default()
+            }
+        });
+        let limited = limited.map(|limited| Extra {
+            title: limited.in_title(),
+            culprit: limited.culprit(),
+            evidence: Some((At::Second, limited.evidence())),
+            remedy: limited.remedy(),
+            ..Extra::default()
         });
         let may_fail = matches!(key.category, Category::Sleep | Category::TimedWait);
         let failing = may_fail.then(|| failing::Failing::of(case, jvm, part)).flatten();
         let failing = failing.map(|failing| Extra {
-            title: failing.in_title(),
+            title: Some(failing.in_title()),
             evidence: Some((At::Second, failing.evidence())),
             remedy: Some(failing.remedy()),
+            ..Extra::default()
         });
         let reclaim = Reclaim::of(case, jvm, part, key.category).map(|reclaim| Extra {
-            title: reclaim.in_title(),
+            title: Some(reclaim.in_title()),
             evidence: Some((At::Second, reclaim.evidence())),
             remedy: Some(Reclaim::remedy()),
+            ..Extra::default()
         });
         let is_stopped = key.category == Category::Stopped;
         let handshakes = is_stopped.then(|| handshakes::made_more(case, jvm)).flatten();
         let handshakes = handshakes.map(|handshakes| Extra {
-            title: handshakes.in_title(),
+            title: Some(handshakes.in_title()),
             evidence: Some((At::Last, handshakes.evidence())),
             remedy: Some(remedies::FEWER_HANDSHAKES.remedy()),
+            ..Extra::default()
         });
         let unknown = meanwhile::may_be(key.category) && lead.part.way().is_none();
         let meanwhile = unknown.then(|| Meanwhile::of(case, jvm, part)).flatten().map(|meanwhile| Extra {
-            title: meanwhile.in_title(),
+            title: Some(meanwhile.in_title()),
             evidence: Some((At::Second, meanwhile.evidence())),
-            remedy: None,
+            ..Extra::default()
         });
-        [on_carriers, fewer, stalled, connects, asked, answers, failing, reclaim, handshakes, meanwhile]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            on_carriers,
+            fewer,
+            stalled,
+            connects,
+            asked,
+            answers,
+            limited,
+            failing,
+            reclaim,
+            handshakes,
+            meanwhile,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> Growth<'a> {
             None => finding.remedies.push(words::remedy(key)),
         }
         let extras = self.extras(case, lead, connecting);
-        also.extend(extras.into_iter().map(|extra| extra.add_to(&mut finding)));
+        also.extend(extras.into_iter().filter_map(|extra| extra.add_to(&mut finding)));
         let share_of = |name: &str, share: f64| {
             facts::SHARE_OF.is(Value::share(share)).with("method", Value::name(name))
         };

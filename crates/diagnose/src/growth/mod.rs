@@ -26,6 +26,7 @@ mod callers;
 mod calls;
 pub(crate) mod carriers;
 mod classes;
+mod connection;
 mod credit;
 pub(crate) mod demand;
 mod each;

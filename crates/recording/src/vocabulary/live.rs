@@ -100,6 +100,16 @@ pub const ALL: &[Word] = &[
     PROCESS_PEER_GIVEN_UP_TIME,
     PROCESS_READ,
     PROCESS_WRITTEN,
+    CONNECTIONS,
+    ROUND_TRIP,
+    RECEIVE_WINDOW,
+    SENDING,
+    PEER_WINDOW_FULL,
+    SEND_BUFFER_SHORT,
+    UNREAD,
+    UNACKNOWLEDGED,
+    ACCEPT_QUEUE,
+    ACCEPT_QUEUE_LIMIT,
     CGROUP_CPU,
     CGROUP_CPU_QUOTA,
     CGROUP_THROTTLED,
@@ -281,6 +291,32 @@ pub const PROCESS_PEER_UNREAD_TIME: Word = word("process.peer.unread-time", "ms"
 pub const PROCESS_PEER_GIVEN_UP: Word = word("process.peer.given-up", "1/s", Rate);
 /// Mean time from the first bytes that were sent until then.
 pub const PROCESS_PEER_GIVEN_UP_TIME: Word = word("process.peer.given-up-after", "ms", Latency);
+
+// TCP connections of a process, once a second. Instance: the peer's address for those that it made,
+// "clients of :8080" for those that it accepted.
+/// Those that are open.
+pub const CONNECTIONS: Word = word("process.connections", "connections", Gauge);
+/// Mean smoothed round trip of those over which something was sent in that second: until the
+/// peer's kernel acknowledged it, which it may put off for 40 ms where the peer has nothing to
+/// send.
+pub const ROUND_TRIP: Word = word("process.connections.round-trip", "ms", Latency);
+/// Mean receive window that the process offers, of those over which something came in that second.
+pub const RECEIVE_WINDOW: Word = word("process.connections.receive-window", "bytes", Gauge);
+/// How many had something on its way, or to be sent, on average.
+pub const SENDING: Word = word("process.connections.sending", "connections", Gauge);
+/// How many of those could not send because the peer's receive window was full, on average.
+pub const PEER_WINDOW_FULL: Word = word("process.connections.peer-window-full", "connections", Gauge);
+/// How many of those had less in their send buffer than the peer and the network would take.
+pub const SEND_BUFFER_SHORT: Word = word("process.connections.send-buffer-short", "connections", Gauge);
+/// Bytes that arrived and that the process has not read.
+pub const UNREAD: Word = word("process.connections.unread", "bytes", Gauge);
+/// Bytes that the process wrote and that the peer's kernel has not acknowledged.
+pub const UNACKNOWLEDGED: Word = word("process.connections.unacknowledged", "bytes", Gauge);
+/// Connections that wait to be accepted. Instance of this and the next one: the port, ":8080".
+pub const ACCEPT_QUEUE: Word = word("process.accept-queue", "connections", Gauge);
+/// How many may wait: further ones are refused or tried again.
+pub const ACCEPT_QUEUE_LIMIT: Word = word("process.accept-queue.limit", "connections", Gauge);
+
 /// Read from storage.
 pub const PROCESS_READ: Word = word("process.read", "bytes/s", Rate);
 /// Written towards storage.

@@ -13,6 +13,8 @@ pub const LOCKS: &str = "locks";
 pub const NETWORK: &str = "network";
 /// The collector of requests that are answered over accepted connections.
 pub const REQUESTS: &str = "requests";
+/// The collector of what TCP connections are limited by.
+pub const CONNECTIONS: &str = "connections";
 /// The collector of CPU samples.
 pub const CPU: &str = "cpu";
 /// The collector of context switches, and of wakeups.

@@ -16,6 +16,12 @@ super::remedies! {
     WHY_CALLS_FAIL = "remedy-why-calls-fail",
         "find out why {value}() fails (strace -f -e trace={value} -p PID shows the error, and the application's log perhaps): a limit that is reached (ulimit -n, open files in /proc/PID/fd; pids.max of the cgroup), a full disk, a file that is gone, a local port or a peer that is not free, a lock that another process has; what it holds on to, it may never have closed",
         "any JDK", "";
+    LET_WINDOW_GROW = "remedy-let-window-grow",
+        "no SO_RCVBUF of a few kilobytes (Socket.setReceiveBufferSize, StandardSocketOptions.SO_RCVBUF, a client's setting for it): left alone, Linux lets the window grow as needed, up to net.ipv4.tcp_rmem; that, or net.core.rmem_max, may be too small as well (sysctl net.ipv4.tcp_rmem; ss -tim shows each connection's window and buffers)",
+        "any JDK", "more memory for each connection that is read slowly";
+    LOOK_AT_THE_WAY = "remedy-look-at-the-way",
+        "look at what lies between: a link or a policer that is full (tc -s qdisc and ip -s link on both hosts: backlog, overlimits, drops), a proxy or a tunnel, another route; fewer and smaller answers, compressed, where the link is full of this traffic itself",
+        "any JDK", "";
     FIND_LOST_SEGMENTS = "remedy-find-lost-segments",
         "find where segments or their acknowledgements get lost: drops of the network cards and queues of both hosts (ip -s link, tc -s qdisc, nstat TcpExtListenDrops), rules that drop them (nft list ruleset), policers and load balancers between; the peer itself may be fast",
         "any JDK", "";

@@ -86,6 +86,11 @@ fn points(series: &Series) -> impl Iterator<Item = (i64, i64, f64)> {
     times.map(|((t, dt), value)| (*t, *dt, *value)).filter(|(.., value)| value.is_finite() && *value >= 0.0)
 }
 
+/// After how long a peer's answers were read in the slow windows, on average, milliseconds.
+pub(super) fn answered_after_ms(case: &Case<'_>, jvm: ProcessId, peer: &str) -> Option<f64> {
+    Some(peers::answers(case.recording, jvm, &case.slow).get(peer)?.until_read_ms())
+}
+
 impl Growth<'_> {
     /// That answers are held back; `None` where they come as soon as ever, or threads spend more on
     /// them. Where requests were not counted only a peer that answers late is found.

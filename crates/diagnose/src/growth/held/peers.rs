@@ -20,6 +20,7 @@ use crate::attribution::Step;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, meanings, reasons, remedies};
 use crate::growth::busy_stage::moved;
+use crate::growth::connection::way_of_slow_peer;
 use crate::growth::parts::{FRAMES, Part};
 use crate::growth::{Each, Grown, Growth, LEADS, MOST, lost_ms, on_threads};
 use crate::intervals::Intervals;
@@ -161,6 +162,7 @@ impl Growth<'_> {
             false => Ground::Fits,
         };
         let why = reasons::PEER_TIMED.is(Value::ms(threads)).over(Value::ms(usual));
+        let why = why.with("way", self.way_to(case, &peer));
         Some(self.of_peer(case, &peer, per, ground.because(case, cost_ms, why), cost_ms))
     }
 
@@ -199,7 +201,7 @@ impl Growth<'_> {
             return None;
         }
         let ground = if peer.times() >= 2.0 { Ground::Incomplete } else { Ground::Fits };
-        let why = reasons::BEHIND_PEER.is(Value::ms(behind_ms));
+        let why = reasons::BEHIND_PEER.is(Value::ms(behind_ms)).with("way", self.way_to(case, &peer));
         let cost_ms = lost_ms(case) * share;
         let sure = ground.because(case, cost_ms, why);
         let mut finding = self.of_peer(case, &peer, Some(per), sure, cost_ms);
@@ -223,6 +225,11 @@ impl Growth<'_> {
             own && !g.part.threads.is_empty() && g.part.threads.is_subset(&threads)
         };
         self.worked().filter(of_peer).map(Grown::by).sum()
+    }
+
+    /// The way to a peer that answers late, where it is known to be short.
+    fn way_to(&self, case: &Case<'_>, peer: &Peer<'_>) -> Option<Value> {
+        way_of_slow_peer(case, self.jvm, peer.address, peer.slow.ms)
     }
 
     /// `per`: how many of its answers an operation needs.
