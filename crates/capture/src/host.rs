@@ -19,6 +19,7 @@ use crate::procfs::Stat;
 use crate::{CaptureEngine, Collector, Context, Entry, Order, Settings, TargetEvent, Unavailable};
 
 mod cgroup;
+mod cgroup_io;
 mod cpu;
 mod disk;
 mod memory;
@@ -68,6 +69,7 @@ fn sources() -> Vec<Box<dyn HostSource>> {
         Box::new(process::Processes::default()),
         Box::new(roles::Roles::default()),
         Box::new(cgroup::Cgroups::default()),
+        Box::new(cgroup_io::CgroupIo::default()),
     ]
 }
 

@@ -18,6 +18,8 @@ use crate::target::Change;
 
 /// Groups that have series, at most.
 const MAX_GROUPS: usize = 64;
+/// Controllers whose files are read; "": those of v2.
+const CONTROLLERS: [&str; 4] = ["", "cpu", "cpuacct", "memory"];
 /// Limits beyond this are none: v1 prints the largest number of pages as bytes.
 const NO_LIMIT: u64 = 1 << 60;
 
@@ -30,10 +32,10 @@ pub struct Cgroups {
 }
 
 /// Where hierarchies are mounted: the unified one under "", v1 ones by controller.
-struct Mounts(HashMap<String, PathBuf>);
+pub(super) struct Mounts(HashMap<String, PathBuf>);
 
 impl Mounts {
-    fn read() -> Self {
+    pub(super) fn read() -> Self {
         let mut mounts = HashMap::new();
         // "36 35 0:31 / /sys/fs/cgroup/cpu rw,… - cgroup cgroup rw,cpu,cpuacct"
         // (proc_pid_mountinfo(5)).
@@ -54,16 +56,16 @@ impl Mounts {
         Self(mounts)
     }
 
-    /// Directories of a process' groups, below the mounts: its own and those above, without the
-    /// roots.
-    fn groups_of(&self, pid: i32) -> Vec<(PathBuf, bool)> {
+    /// Directories of a process' groups that have one of these controllers, below the mounts: its
+    /// own (`true`) and those above, without the roots.
+    pub(super) fn groups_of(&self, pid: i32, controllers: &[&str]) -> Vec<(PathBuf, bool)> {
         let mut found = Vec::new();
         let text = procfs::read_to_string(procfs::path(pid, "cgroup")).unwrap_or_default();
         for line in text.lines() {
             // "0::/path", "4:cpu,cpuacct:/path"
             let mut parts = line.splitn(3, ':').skip(1);
-            let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-            let wanted = controllers.split(',').find(|c| ["", "cpu", "cpuacct", "memory"].contains(c));
+            let (Some(own), Some(path)) = (parts.next(), parts.next()) else { continue };
+            let wanted = own.split(',').find(|controller| controllers.contains(controller));
             let Some(mount) = wanted.and_then(|controller| self.0.get(controller)) else { continue };
             let own = mount.join(path.trim_start_matches('/'));
             let above = own.ancestors().take_while(|dir| *dir != mount && dir.starts_with(mount));
@@ -227,7 +229,7 @@ impl HostSource for Cgroups {
         match event.change {
             Change::Appeared => {
                 let mounts = self.mounts.get_or_insert_with(Mounts::read);
-                for (dir, own) in mounts.groups_of(pid) {
+                for (dir, own) in mounts.groups_of(pid, &CONTROLLERS) {
                     if let Some((_, members)) = self.groups.get_mut(&dir) {
                         members.push(pid);
                     } else if self.groups.len() < MAX_GROUPS && (own || Group::limits(&dir)) {

@@ -19,8 +19,11 @@ super::metrics! {
     THREAD = "culprit-thread", "thread {value}";
     /// Threads that ended.
     ENDED = "culprit-threads-ended", "{value} of {usual} threads of {pool} ended";
-    /// Whoever does not take in what is sent.
+    /// What lies between the process and a peer.
     WAY = "culprit-way", "the network to {value}";
+    /// A limit of a control group.
+    IO_LIMIT = "culprit-io-limit", "the limit of control group {value}";
+    /// Whoever does not take in what is sent.
     READER = "culprit-reader", "whoever reads what {value} writes";
     /// What a thread answers for.
     SENDER = "culprit-sender", "what thread {value} sends answers for";

@@ -87,6 +87,12 @@ super::metrics! {
     /// That a control group is at its memory limit.
     GROUP_RECLAIM = "group-reclaim",
         "its control group is at its memory limit: pages were taken back from it {value} times a second instead of [{baseline}|never][, which took {stalled}]";
+    /// That a control group reads or writes as much as it may.
+    READ_LIMIT = "read-limit-of-group",
+        "its control group may read [{requests:.0} requests|{value}] a second ({group}), and reads {done}[; {baseline} in the baseline]";
+    /// The same of what it writes.
+    WRITE_LIMIT = "write-limit-of-group",
+        "its control group may write [{requests:.0} requests|{value}] a second ({group}), and writes {done}[; {baseline} in the baseline]";
     /// Segments to a peer that were retransmitted: they got lost, or their acknowledgements did.
     SENT_AGAIN = "segments-sent-again",
         "{value|segment to it was|segments to it were} retransmitted instead of [{baseline}|none], and waits that are far longer than usual take {long} of that time";

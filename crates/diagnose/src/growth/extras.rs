@@ -7,6 +7,7 @@ use super::answers::Answers;
 use super::calls::Calls;
 use super::carriers::has_carried;
 use super::connection::Limited;
+use super::io_limit::IoLimit;
 use super::lead::Lead;
 use super::meanwhile::{self, Meanwhile};
 use super::parts::Part;
@@ -129,6 +130,12 @@ impl<'a> Growth<'a> {
             remedy: Some(Reclaim::remedy()),
             ..Extra::default()
         });
+        let io_limit = IoLimit::of(case, jvm, key.category).map(|limit| Extra {
+            title: Some(limit.in_title()),
+            evidence: Some((At::Second, limit.evidence())),
+            remedy: Some(IoLimit::remedy()),
+            culprit: Some(limit.culprit()),
+        });
         let is_stopped = key.category == Category::Stopped;
         let handshakes = is_stopped.then(|| handshakes::made_more(case, jvm)).flatten();
         let handshakes = handshakes.map(|handshakes| Extra {
@@ -153,6 +160,7 @@ impl<'a> Growth<'a> {
             limited,
             failing,
             reclaim,
+            io_limit,
             handshakes,
             meanwhile,
         ]

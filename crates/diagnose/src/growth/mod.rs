@@ -36,6 +36,7 @@ mod fewer_at_a_time;
 mod finding;
 pub(crate) mod handshakes;
 pub(crate) mod held;
+mod io_limit;
 mod joined_waits;
 mod lead;
 pub(crate) mod meanwhile;

@@ -118,6 +118,10 @@ pub const ALL: &[Word] = &[
     CGROUP_MEMORY_MAX,
     CGROUP_MEMORY_LIMIT_HITS,
     CGROUP_OOM_KILLS,
+    CGROUP_IO_REQUESTS,
+    CGROUP_IO_REQUESTS_MAX,
+    CGROUP_IO_BYTES,
+    CGROUP_IO_BYTES_MAX,
     JVM_COLLECTIONS,
     JVM_GC_TIME,
     JVM_SAFEPOINTS,
@@ -339,6 +343,16 @@ pub const CGROUP_MEMORY_MAX: Word = word("cgroup.memory.max", "bytes", Gauge);
 pub const CGROUP_MEMORY_LIMIT_HITS: Word = word("cgroup.memory.limit-hits", "1/s", Rate);
 /// Processes of it killed due to lack of memory.
 pub const CGROUP_OOM_KILLS: Word = word("cgroup.memory.oom-kills", "1/s", Rate);
+// What a control group of a process does of what it is limited in. Instance: the group's path, the
+// device, "read" or "write". Without a limit there are none.
+/// Requests to the device.
+pub const CGROUP_IO_REQUESTS: Word = word("cgroup.io.requests", "1/s", Rate);
+/// The limit on those.
+pub const CGROUP_IO_REQUESTS_MAX: Word = word("cgroup.io.requests.max", "1/s", Gauge);
+/// Bytes of them.
+pub const CGROUP_IO_BYTES: Word = word("cgroup.io.bytes", "bytes/s", Rate);
+/// The limit on those.
+pub const CGROUP_IO_BYTES_MAX: Word = word("cgroup.io.bytes.max", "bytes/s", Gauge);
 
 // Counters of a JVM (hsperfdata). Instance: name and pid of the process, and the collector or
 // space.

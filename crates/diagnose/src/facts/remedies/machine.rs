@@ -49,6 +49,9 @@ super::remedies! {
     LARGER_MEMORY_LIMIT = "remedy-larger-memory-limit",
         "a larger limit of memory (memory.max, --memory, limits.memory): heap, metaspace, code, stacks, buffers and the files that are mapped or read again and again must fit",
         "control groups", "memory";
+    HIGHER_IO_LIMIT = "remedy-higher-io-limit",
+        "a higher limit of the control group's input and output, or none (io.max, io.weight instead of it; blkio.throttle.* of v1; systemd's IOReadIOPSMax and the like; docker run --device-read-iops): the device itself has time to spare",
+        "control groups", "others on the device get less";
     SMALLER_HEAP = "remedy-smaller-heap",
         "a smaller heap (-Xmx), so that all else fits",
         "any JDK", "more collections";
