@@ -15,7 +15,7 @@ use super::parts::Part;
 use super::{Grown, Growth, MOST, RULE, SHOWN, TIMES, mechanism, words};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, growth as facts, reasons};
-use crate::own_code::OwnCode;
+use crate::own_code::{OwnCode, is_made_at_run_time};
 use crate::places::{class_of, short};
 use crate::{Case, Fact, Finding, Layer};
 
@@ -32,6 +32,8 @@ const AS_MUCH: f64 = 0.5;
 const WIDER: f64 = 1.25;
 /// Innermost methods that are named in a title.
 const NAMED: usize = 2;
+/// What of the growth below the method must lie below one that it calls for that to be named first.
+const NARROWER: f64 = 0.85;
 
 /// A method below which running time grew.
 pub(super) struct Spread<'g, 'a> {
@@ -186,11 +188,38 @@ impl<'a> Growth<'a> {
         (!name.is_empty() && ms >= OF_IT * all).then_some(name)
     }
 
+    /// The innermost method below which nearly all of that lies, where it is farther in than the
+    /// method itself: some of what grew with it comes by other ways, so that it has too little of
+    /// everything. With its share.
+    fn narrower(&self, case: &Case<'a>, spread: &Spread<'_, 'a>) -> Option<(&'a str, f64)> {
+        let mut below: FxHashMap<&'a str, (f64, f64)> = FxHashMap::default();
+        let mut all = 0.0;
+        for (stack, ms) in spread.parts.iter().flat_map(|g| &g.part.by_stack) {
+            let (now, usual) = an_operation(ms, &self.per);
+            let names = methods(case.recording, *stack);
+            let Some(at) = names.iter().position(|name| *name == spread.method).filter(|_| now > usual)
+            else {
+                continue;
+            };
+            all += now - usual;
+            for (away, name) in names[..at].iter().enumerate().filter(|(_, name)| !is_made_at_run_time(name))
+            {
+                let (grew, far) = below.entry(name).or_default();
+                (*grew, *far) = (*grew + now - usual, *far + (now - usual) * away as f64);
+            }
+        }
+        let most = below.into_iter().filter(|(_, (grew, _))| *grew >= NARROWER * all);
+        let far = |(grew, far): (f64, f64)| far / grew.max(f64::MIN_POSITIVE);
+        let (name, (grew, _)) =
+            most.min_by(|a, b| far(a.1).total_cmp(&far(b.1)).then_with(|| a.0.cmp(b.0)))?;
+        Some((short(name), grew / all))
+    }
+
     /// The finding of it; `share`: of all that grew.
     pub(super) fn spread_finding(
         &self,
-        case: &Case<'_>,
-        spread: &Spread<'_, '_>,
+        case: &Case<'a>,
+        spread: &Spread<'_, 'a>,
         share: f64,
         cost_ms: f64,
         by_change: bool,
@@ -210,7 +239,10 @@ impl<'a> Growth<'a> {
         let one = |(name, by): (&str, f64)| {
             facts::SHARE_OF.is(Value::share(by / spread.by())).with("method", Value::name(name))
         };
-        let named: Vec<Fact> = named.map(one).collect();
+        let narrower = self.narrower(case, spread).filter(|(name, _)| *name != short(spread.method));
+        let narrower = narrower
+            .map(|(name, share)| facts::SHARE_OF.is(Value::share(share)).with("method", Value::name(name)));
+        let named: Vec<Fact> = narrower.into_iter().chain(named.map(one)).take(NAMED).collect();
         let title = words::amount(&facts::SPREAD, (spread.slow, spread.base), self.per.each);
         let (method, caller) = (Value::name(spread.method), spread.caller.map(Value::name));
         let title = title.with("method", method.clone()).with("caller", caller.clone());

@@ -118,6 +118,35 @@ fn cpu_time_that_grew_in_many_methods_is_named_by_the_one_that_all_are_below() {
     assert_eq!(found(&diagnosis(false)).named(), "shop.Desk.list");
 }
 
+#[test]
+fn the_narrower_method_that_nearly_all_of_it_is_below_is_named_first() {
+    let mut service = Service::of((300.0, 100.0));
+    service.thread("worker-0");
+    for tenth in 0..600_u32 {
+        let leaf = format!("org.base.store.Page{}.next", tenth % 7);
+        let scan = [
+            (leaf.as_str(), FrameType::C2),
+            ("org.base.Terms.rewrite", FrameType::C2),
+            ("org.base.Select.scan", FrameType::C2),
+            ("shop.Desk.list", FrameType::C2),
+        ];
+        // One of seven by another way, and one of eleven elsewhere.
+        let direct = [scan[0], scan[2], scan[3]];
+        let (log, usual) = ([("shop.Log.put", FrameType::C2)], [("shop.Cart.add", FrameType::C2)]);
+        let frames: &[_] = match (is_slow(i64::from(tenth) / 10), tenth % 11, tenth % 7) {
+            (false, ..) => &usual,
+            (true, 0, _) => &log,
+            (true, _, 0) => &direct,
+            _ => &scan,
+        };
+        service.built.on_cpu("worker-0", frames, f64::from(tenth) / 10.0, 100.0);
+    }
+    let diagnosed = service.diagnosis();
+    let finding = found(&diagnosed);
+    finding.title.states(&facts::SPREAD, &[("method", "org.base.Select.scan")]);
+    assert_eq!(finding.says(&facts::SHARE_OF).name("method"), Some("Terms.rewrite"), "{finding:#?}");
+}
+
 /// A selector that turns round and round for as long as its worker is busy.
 #[test]
 fn what_a_library_runs_meanwhile_comes_behind_the_code_of_the_application() {
