@@ -83,6 +83,7 @@ struct Group {
     throttled: Option<Counter>,
     periods: Option<Counter>,
     quota: Option<Gauge>,
+    weight: Option<Gauge>,
     memory: Option<Gauge>,
     memory_max: Option<Gauge>,
     limit_hits: Option<Counter>,
@@ -92,7 +93,7 @@ struct Group {
 }
 
 /// What a file holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum File {
     /// Lines of a name and a number.
     Table,
@@ -102,6 +103,8 @@ enum File {
     PeriodUs,
     /// v1: microseconds a period, -1 without a quota.
     QuotaUs,
+    /// A weight, and the one that is the default.
+    Weight(f64),
     /// v1: nanoseconds of CPU time.
     UsageNs,
     /// Bytes, or "max".
@@ -112,9 +115,11 @@ enum File {
 }
 
 /// Files by name, v2 and v1.
-const FILES: [(&str, File); 12] = [
+const FILES: [(&str, File); 14] = [
     ("cpu.stat", File::Table),
     ("cpu.max", File::CpuMax),
+    ("cpu.weight", File::Weight(100.0)),
+    ("cpu.shares", File::Weight(1024.0)),
     ("memory.current", File::Memory),
     ("memory.max", File::MemoryMax),
     ("memory.events", File::Table),
@@ -139,6 +144,7 @@ impl Group {
             throttled: counter(live::CGROUP_THROTTLED, 1e-9),
             periods: counter(live::CGROUP_THROTTLED_PERIODS, 1.0),
             quota: Some(gauge(live::CGROUP_CPU_QUOTA)),
+            weight: Some(gauge(live::CGROUP_CPU_WEIGHT)),
             memory: Some(gauge(live::CGROUP_MEMORY)),
             memory_max: Some(gauge(live::CGROUP_MEMORY_MAX)),
             limit_hits: counter(live::CGROUP_MEMORY_LIMIT_HITS, 1.0),
@@ -169,6 +175,7 @@ impl Group {
                 }
                 File::PeriodUs => self.period_us = number().unwrap_or(0) as f64,
                 File::QuotaUs => self.write_quota(number().map(|n| (n as f64, self.period_us)), points),
+                File::Weight(usual) => gauged(&mut self.weight, number().map(|n| n as f64 / *usual), points),
                 File::UsageNs => counted(&mut self.usage, number(), points),
                 File::Memory => gauged(&mut self.memory, number().map(|n| n as f64), points),
                 File::MemoryMax => {

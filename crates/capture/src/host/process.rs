@@ -41,6 +41,7 @@ struct Series {
     voluntary: Counter,
     involuntary: Counter,
     threads: Gauge,
+    nice: Gauge,
     fds: Gauge,
     read: Counter,
     written: Counter,
@@ -61,6 +62,7 @@ impl Series {
             voluntary: counter(live::PROCESS_SWITCHES_VOLUNTARY, 1.0),
             involuntary: counter(live::PROCESS_SWITCHES_INVOLUNTARY, 1.0),
             threads: gauge(live::PROCESS_THREADS),
+            nice: gauge(live::PROCESS_NICE),
             fds: gauge(live::PROCESS_FDS),
             read: counter(live::PROCESS_READ, 1.0),
             written: counter(live::PROCESS_WRITTEN, 1.0),
@@ -94,6 +96,7 @@ impl One {
         points.counter(&mut series.minor, stat.minor_faults);
         points.counter(&mut series.major, stat.major_faults);
         points.gauge(&mut series.threads, stat.threads as f64);
+        points.gauge(&mut series.nice, stat.nice as f64);
         // The size of a process' fd directory is the number of its descriptors from 6.2 on
         // (fs/proc/fd.c).
         let fds = std::fs::metadata(procfs::path(pid, "fd")).ok().map(|info| info.len()).filter(|n| *n > 0);

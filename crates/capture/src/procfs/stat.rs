@@ -22,6 +22,8 @@ pub struct Stat {
     pub sys_ticks: u64,
     /// Threads.
     pub threads: u64,
+    /// Its nice value, that of its first thread: -20 to 19.
+    pub nice: i64,
     /// When it started, ticks since boot. With the id it names a process for good.
     pub start_ticks: u64,
     /// Resident memory, pages.
@@ -50,6 +52,7 @@ impl Stat {
                 12 => stat.major_faults = count()?,
                 14 => stat.user_ticks = count()?,
                 15 => stat.sys_ticks = count()?,
+                19 => stat.nice = text.parse().ok()?,
                 20 => stat.threads = count()?,
                 22 => stat.start_ticks = count()?,
                 24 => {

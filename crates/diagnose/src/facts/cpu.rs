@@ -1,6 +1,10 @@
 //! Who had the CPUs, and what for.
 
 super::metrics! {
+    /// A process that was made to stand behind others.
+    NICER = "nicer", "its own nice value is {value#} instead of {baseline#}";
+    /// The same of its control group; in relation to the default weight.
+    LIGHTER = "lighter-group", "the CPU weight of its control group {group} is {value:.2} of the default instead of {baseline:.2}";
     /// Who took the CPUs: the collector of the JVM itself.
     BY_COLLECTOR = "cpus-taken-by-collector", "the JVM's own collector threads";
     /// Processes that ended before anybody listed them.

@@ -21,6 +21,8 @@ super::metrics! {
     ENDED = "culprit-threads-ended", "{value} of {usual} threads of {pool} ended";
     /// What lies between the process and a peer.
     WAY = "culprit-way", "the network to {value}";
+    /// The part of the CPUs that a process is given.
+    OWN_PRIORITY = "culprit-own-priority", "the priority of the process itself";
     /// A limit of a control group.
     IO_LIMIT = "culprit-io-limit", "the limit of control group {value}";
     /// Whoever does not take in what is sent.

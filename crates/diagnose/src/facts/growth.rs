@@ -87,6 +87,9 @@ super::metrics! {
     /// That a control group is at its memory limit.
     GROUP_RECLAIM = "group-reclaim",
         "its control group is at its memory limit: pages were taken back from it {value} times a second instead of [{baseline}|never][, which took {stalled}]";
+    /// Waits that a time limit ended.
+    TIME_LIMIT = "ended-by-time-limit",
+        "{value} of that time passes in {waits|wait|waits} of {limit}, which a time limit ended: what they waited for did not come";
     /// That a control group reads or writes as much as it may.
     READ_LIMIT = "read-limit-of-group",
         "its control group may read [{requests:.0} requests|{value}] a second ({group}), and reads {done}[; {baseline} in the baseline]";

@@ -183,7 +183,7 @@ super::metrics! {
         "the control group's CPU quota[ of {quota} CPUs] held the application back for {value} of its time[ ({baseline} in the baseline)]";
     /// Waits for a CPU, and who had them.
     CPU_TAKEN = "cpu-taken-by-others",
-        "application threads waited for a CPU for {value} of the time in which they could run[ ({baseline} in the baseline)]: [{jvms} recorded JVMs want more CPUs than the {cpus} there are|{by} took the CPUs][; the JVM itself starts {started:.0} programs a second]";
+        "application threads waited for a CPU for {value} of the time in which they could run[ ({baseline} in the baseline)]: [{jvms} recorded JVMs want more CPUs than the {cpus} there are|{by} took the CPUs][; the JVM itself starts {started:.0} programs a second][; {lowered}]";
     /// Page faults.
     PAGE_FAULT_STORM = "page-fault-storm",
         "threads spent {value} in page faults[ in {mappings} mappings, most][ in {mapping}]: {cause}[; {waited}]";

@@ -12,6 +12,7 @@ use super::lead::Lead;
 use super::meanwhile::{self, Meanwhile};
 use super::parts::Part;
 use super::reclaim::Reclaim;
+use super::time_limit::TimeLimit;
 use super::{Grown, Growth, failing, handshakes, held, sending, words};
 use crate::attribution::Key;
 use crate::facts::{growth as facts, remedies};
@@ -114,7 +115,6 @@ impl<'a> Growth<'a> {
             culprit: limited.culprit(),
             evidence: Some((At::Second, limited.evidence())),
             remedy: limited.remedy(),
-            ..Extra::default()
         });
         let may_fail = matches!(key.category, Category::Sleep | Category::TimedWait);
         let failing = may_fail.then(|| failing::Failing::of(case, jvm, part)).flatten();
@@ -128,6 +128,12 @@ impl<'a> Growth<'a> {
             title: Some(reclaim.in_title()),
             evidence: Some((At::Second, reclaim.evidence())),
             remedy: Some(Reclaim::remedy()),
+            ..Extra::default()
+        });
+        let time_limit = TimeLimit::of(case, part, key.category).map(|limit| Extra {
+            title: Some(limit.in_title()),
+            evidence: Some((At::Second, limit.evidence())),
+            remedy: limit.remedy(),
             ..Extra::default()
         });
         let io_limit = IoLimit::of(case, jvm, key.category).map(|limit| Extra {
@@ -158,6 +164,7 @@ impl<'a> Growth<'a> {
             asked,
             answers,
             limited,
+            time_limit,
             failing,
             reclaim,
             io_limit,

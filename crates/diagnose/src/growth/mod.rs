@@ -52,6 +52,7 @@ mod spread_cpu;
 pub(crate) mod tests;
 pub(crate) mod threads_begun;
 mod threads_ended;
+mod time_limit;
 pub(crate) mod words;
 pub(crate) mod work;
 

@@ -2,6 +2,7 @@
 
 mod children;
 mod evidence;
+mod lowered;
 #[cfg(test)]
 mod tests;
 
@@ -11,9 +12,10 @@ use super::cpu_contention::{CpuContention, last_runners};
 use crate::chain::spent::Spent;
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, cpu as facts, culprits, meanings, reasons, remedies, ruled_out, titles};
-use crate::{Case, Fact, Finding, Judgement, Layer, Rule, Statement, quantity};
+use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Statement, quantity};
 
 use evidence::{evidence, recorder};
+use lowered::Lowered;
 
 /// What it must cost of the time looked at where no loss was measured, as a share of it: a fifth is
 /// what a dip is at least, and on a machine that has no CPU to spare somebody always waits a
@@ -63,7 +65,7 @@ impl Rule for CpuTakenByOthers {
          nothing, and it is ruled out. Threads that give their CPU up (`Thread.yield` in a loop that waits for something) wait for it by \
          their own choice. Recorded JVMs that wait for each other's CPUs: the finding says that they want more than \
          there are. What the recorder takes is reported as well, and is no part of the cost. A quota of the control group: `cpu-throttled-by-cgroup`. Compiler threads, its own and \
-         those of other recorded JVMs: `jit-compile-burst`. Time that a hypervisor takes is no wait that the kernel sees; it \
+         those of other recorded JVMs: `jit-compile-burst`. A process whose own nice value or weight fell leaves the CPUs to others that were there before: its priority is to blame then. Time that a hypervisor takes is no wait that the kernel sees; it \
          is reported as well.\n\n\
          **Ruled out** by how long threads waited and what others took."
     }
@@ -256,6 +258,7 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
     let ground = if against.is_empty() { ground } else { Ground::Fits };
     let mut finding = case.finding(rule, cpu.jvm, ground.because(case, cost_ms, why), cost_ms);
     finding.why_confidence.extend(against);
+    let lowered = Lowered::of(case, cpu.jvm);
     let title = titles::CPU_TAKEN.is(Value::share(cpu.slow.waiting_to_run()));
     let title = title.over(cpu.base.as_ref().map(|base| Value::share(base.waiting_to_run())));
     finding.title = match (taken.is_collector(), taken.is_jvms()) {
@@ -270,16 +273,23 @@ fn found(rule: &dyn Rule, cpu: &CpuContention<'_, '_>, taken: &Taken, cost_ms: f
             .with("started", taken.started.map(Value::per_second)),
         _ => title.with("by", Value::from(facts::BY_OTHERS.fact())),
     }
+    .with("lowered", lowered.as_ref().map(|lowered| Value::from(lowered.fact())))
     .into();
-    finding.culprit = taken.culprit(cpu).into();
+    finding.culprit = match &lowered {
+        Some(_) => culprits::OWN_PRIORITY.fact(),
+        None => taken.culprit(cpu),
+    }
+    .into();
     finding.meaning = meanings::CPUS_WITH_OTHERS.fact().into();
     finding.evidence = evidence(cpu, taken);
+    let row = |lowered: &Lowered| Evidence::summed("host", lowered.fact());
+    finding.evidence.extend(lowered.as_ref().map(row));
     // Over a whole run it slows all down that runs then, whatever else is wrong, and attributes
     // none of it for itself.
     if !case.whole_run {
         finding.windows.clone_from(&case.slow);
     }
-    finding.remedies = remedies(taken);
+    finding.remedies = lowered.iter().map(Lowered::remedy).chain(remedies(taken)).collect();
     if taken.is_jvms() {
         finding.meaning = meanings::CPUS_WITH_OTHER_JVMS.fact().into();
     }

@@ -89,6 +89,7 @@ pub const ALL: &[Word] = &[
     PROCESS_SWITCHES_INVOLUNTARY,
     PROCESS_RUN_QUEUE,
     PROCESS_THREADS,
+    PROCESS_NICE,
     PROCESS_FDS,
     PROCESS_REQUESTS,
     PROCESS_REQUEST_TIME,
@@ -112,6 +113,7 @@ pub const ALL: &[Word] = &[
     ACCEPT_QUEUE_LIMIT,
     CGROUP_CPU,
     CGROUP_CPU_QUOTA,
+    CGROUP_CPU_WEIGHT,
     CGROUP_THROTTLED,
     CGROUP_THROTTLED_PERIODS,
     CGROUP_MEMORY,
@@ -276,6 +278,8 @@ pub const PROCESS_SWITCHES_INVOLUNTARY: Word = word("process.switches.involuntar
 pub const PROCESS_RUN_QUEUE: Word = word("process.run-queue", "cpus", Gauge);
 /// Threads.
 pub const PROCESS_THREADS: Word = word("process.threads", "threads", Gauge);
+/// Nice value of its first thread, -20 to 19: a larger one is a smaller part of the CPUs.
+pub const PROCESS_NICE: Word = word("process.nice", "nice", Gauge);
 /// Open file descriptors.
 pub const PROCESS_FDS: Word = word("process.fds", "descriptors", Gauge);
 /// Requests that a process answered over connections that it accepted.
@@ -331,6 +335,9 @@ pub const PROCESS_WRITTEN: Word = word("process.written", "bytes/s", Rate);
 pub const CGROUP_CPU: Word = word("cgroup.cpu", "cpus", Gauge);
 /// CPUs that its quota allows.
 pub const CGROUP_CPU_QUOTA: Word = word("cgroup.cpu.quota", "cpus", Gauge);
+/// Its part of the CPUs against its siblings', in relation to the default (v2: cpu.weight of 100,
+/// v1: cpu.shares of 1024).
+pub const CGROUP_CPU_WEIGHT: Word = word("cgroup.cpu.weight", "times", Gauge);
 /// Time its run queues were throttled, summed over CPUs.
 pub const CGROUP_THROTTLED: Word = word("cgroup.cpu.throttled", "cpus", Gauge);
 /// Periods in which the quota ran out.

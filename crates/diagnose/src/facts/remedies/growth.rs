@@ -16,6 +16,9 @@ super::remedies! {
     WHY_CALLS_FAIL = "remedy-why-calls-fail",
         "find out why {value}() fails (strace -f -e trace={value} -p PID shows the error, and the application's log perhaps): a limit that is reached (ulimit -n, open files in /proc/PID/fd; pids.max of the cgroup), a full disk, a file that is gone, a local port or a peer that is not free, a lock that another process has; what it holds on to, it may never have closed",
         "any JDK", "";
+    WHY_NO_ANSWER = "remedy-why-no-answer",
+        "find out why no answer comes within the limit: the peer may wait for something of this side (the body behind Expect: 100-continue, the end of a request, a greeting), have dropped the request, or be too slow by far (tcpdump -nn host PEER shows who waits for whom); a shorter limit only bounds what that costs",
+        "any JDK", "";
     LET_WINDOW_GROW = "remedy-let-window-grow",
         "no SO_RCVBUF of a few kilobytes (Socket.setReceiveBufferSize, StandardSocketOptions.SO_RCVBUF, a client's setting for it): left alone, Linux lets the window grow as needed, up to net.ipv4.tcp_rmem; that, or net.core.rmem_max, may be too small as well (sysctl net.ipv4.tcp_rmem; ss -tim shows each connection's window and buffers)",
         "any JDK", "more memory for each connection that is read slowly";

@@ -10,6 +10,9 @@ super::remedies! {
     FEWER_COLLECTOR_THREADS = "remedy-fewer-collector-threads",
         "fewer collector threads: -XX:ConcGCThreads, -XX:ParallelGCThreads; a larger heap, so that they work less often",
         "any JDK", "collections take longer each";
+    PRIORITY_AS_BEFORE = "remedy-priority-as-before",
+        "its priority as before: renice -n {value#} for all of its threads (root may lower the value), or the former cpu.weight or cpu.shares; find out who changed it (a scheduler of batch jobs, systemd's Nice= and CPUWeight=, a script)",
+        "any Linux", "the others get less";
     LARGER_WEIGHT = "remedy-larger-weight",
         "a larger weight than the others (cpu.weight, cpu.shares, --cpu-shares), or a quota or nice 19 for them",
         "control groups, any Linux", "the others get less";

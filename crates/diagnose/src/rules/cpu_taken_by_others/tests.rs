@@ -51,6 +51,28 @@ fn hogs_are_added_up_by_name_and_charged_with_what_they_took() {
     assert_eq!(busy.fact.number("baseline-others"), Some(0.0), "{busy:?}");
 }
 
+#[test]
+fn a_process_whose_own_priority_fell_is_not_behind_the_fault_of_those_who_run() {
+    let judge = |nice: f64, weight: f64| {
+        let mut built = workers(2, 80.0, 1.6);
+        let jvm = Some(built.jvm);
+        let values = |usual: f64, slow: f64| [(0.0, 20.0, usual), (20.0, 30.0, slow), (30.0, 60.0, usual)];
+        built.gauge(live::PROCESS_NICE, "App (1)", jvm, &values(0.0, nice));
+        built.gauge(live::CGROUP_CPU_WEIGHT, "shop", None, &values(1.0, weight));
+        let recording = built.sealed();
+        match CpuTakenByOthers.judge(&slow_and_base(&recording, (20, 30), (30, 60), 0.8), ProcessId(0)) {
+            Judgement::Found(finding) => *finding,
+            _ => panic!("not found"),
+        }
+    };
+    let nicer = judge(19.0, 1.0);
+    nicer.culprit.states(&culprits::OWN_PRIORITY, &[]);
+    nicer.title.states(&facts::NICER, &[("value", "19"), ("baseline", "0.0")]);
+    assert!(nicer.advises(&remedies::PRIORITY_AS_BEFORE));
+    judge(0.0, 0.1).title.states(&facts::LIGHTER, &[("value", "0.10"), ("group", "shop")]);
+    assert!(judge(1.0, 0.9).title.fact().find(&facts::NICER).is_none());
+}
+
 /// Waits for a CPU are half of the time in which threads have work: each piece of work takes twice
 /// as long.
 #[test]
