@@ -69,7 +69,7 @@ fn a_process_whose_own_priority_fell_is_not_behind_the_fault_of_those_who_run() 
     nicer.culprit.states(&culprits::OWN_PRIORITY, &[]);
     nicer.title.states(&facts::NICER, &[("value", "19"), ("baseline", "0.0")]);
     assert!(nicer.advises(&remedies::PRIORITY_AS_BEFORE));
-    judge(0.0, 0.1).title.states(&facts::LIGHTER, &[("value", "0.10"), ("group", "shop")]);
+    judge(0.0, 0.1).title.states(&facts::LIGHTER, &[("value", "0.1"), ("group", "shop")]);
     assert!(judge(1.0, 0.9).title.fact().find(&facts::NICER).is_none());
 }
 
