@@ -3,6 +3,7 @@
 //! The first pass notes what each object is and where, and gives it the next number. The second
 //! goes over them in that order, which is the dump's, and turns identifiers into numbers.
 
+mod chunks;
 mod connect;
 mod scan;
 
@@ -20,7 +21,7 @@ use crate::dominators::{apart, each_reference, private};
 use crate::file::DumpFile;
 use crate::heap::{Heap, Root, Thread};
 use crate::kinds::{Kind, Kinds};
-use crate::layout::{Layout, Neighbour, SAMPLES, round};
+use crate::layout::{Layout, Neighbour, SAMPLES, STACK_CHUNK, round};
 use crate::numbers::{MOST_OBJECTS, NONE, PLACE_BITS};
 use crate::progress::Progress;
 use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, width};
@@ -95,8 +96,9 @@ pub fn read_telling(
     build.find_addresses();
     build.name_classes();
     build.describe_classes();
-    let layout = build.measure();
+    let (layout, stack_chunks) = build.measure();
     build.describe_kinds(&layout);
+    build.measure_stack_chunks(&layout, &stack_chunks);
     build.find_roots();
     let (rows, alone) = build.connect(referents);
     let Build { scan, damage, held, roots, threads, mirrors, extra, of_loaders, .. } = build;
@@ -251,8 +253,9 @@ impl<'a> Build<'a> {
         self.mirrors.insert(node, number);
     }
 
-    /// Measures how objects are laid out, and the sizes of instances.
-    fn measure(&mut self) -> Layout {
+    /// Measures how objects are laid out, and the sizes of instances; with the stacks of virtual
+    /// threads, which differ, and the distance of each to its neighbour.
+    fn measure(&mut self) -> (Layout, Vec<(u32, u64)>) {
         let (addresses, kinds) = (&self.scan.addresses, &self.scan.kinds);
         // Objects of a small dump may all lie at higher multiples by chance.
         let zeros = addresses.all_bits.trailing_zeros().clamp(3, 8);
@@ -260,9 +263,12 @@ impl<'a> Build<'a> {
         let mut arrays: Vec<Neighbour> = Vec::new();
         let mut closest = vec![(u64::MAX, 0_u64); self.scan.classes.count()];
         let mut of_classes: Vec<(u32, u64)> = Vec::new();
+        let stack_chunk = self.scan.classes.named(STACK_CHUNK).next();
+        let mut stack_chunks: Vec<(u32, u64)> = Vec::new();
         addresses.neighbours(|node, distance| {
             let Kind { class, length, tag, .. } = *kinds.of(node);
             match tag {
+                tag::INSTANCE if Some(class) == stack_chunk => stack_chunks.push((node, distance)),
                 tag::INSTANCE => {
                     let (least, count) = &mut closest[class as usize];
                     *least = (*least).min(distance);
@@ -280,7 +286,7 @@ impl<'a> Build<'a> {
         let layout = Layout::measure(arrays.into_iter(), self.id_size, alignment, span, fills_gaps);
         layout.instances(&mut self.scan.classes, &closest);
         self.measure_class_objects(layout.reference_bytes, &of_classes);
-        layout
+        (layout, stack_chunks)
     }
 
     /// A class's own object is an instance of `java.lang.Class` with the class's static fields

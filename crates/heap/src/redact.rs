@@ -114,7 +114,10 @@ impl Shapes<'_> {
             }
             let (parent, fields) = self.by_class.get(&class)?;
             let is_jdk = self.names.get(&class).and_then(|name| self.texts.bytes(self.data, *name));
-            let is_jdk = is_jdk.is_some_and(|name| name.starts_with(b"java/"));
+            let is_jdk = is_jdk.is_some_and(|name| {
+                // How long the stack of a virtual thread is, is its size as an object.
+                name.starts_with(b"java/") || name == b"jdk/internal/vm/StackChunk"
+            });
             for (name, kind) in fields {
                 let bytes = width(*kind, self.id_size)?;
                 let is_size = || self.texts.bytes(self.data, *name).is_some_and(|name| KEPT.contains(&name));
