@@ -17,6 +17,7 @@ use crate::bits::Bits;
 use crate::classes::{Class, Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
+use crate::damage::Damage;
 use crate::dominators::{apart, each_reference, private};
 use crate::file::DumpFile;
 use crate::heap::{Heap, Root, Thread};
@@ -24,7 +25,7 @@ use crate::kinds::{Kind, Kinds};
 use crate::layout::{Layout, Neighbour, SAMPLES, STACK_CHUNK, round};
 use crate::numbers::{MOST_OBJECTS, NONE, PLACE_BITS};
 use crate::progress::Progress;
-use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, width};
+use crate::records::{ClassPart, Header, RootKind, class_body, header, tag, width};
 use scan::{PART_BYTES, Scan, scanned};
 
 /// What the referents of soft, weak, phantom and final references count as.
@@ -90,7 +91,11 @@ pub fn read_telling(
         return Err(too_large("objects", u64::from(MOST_OBJECTS)));
     }
     if scan.kinds.objects() == 0 {
-        return Err(HeapError::Empty { path: named(), truncated: damage.truncated });
+        return Err(HeapError::Empty {
+            path: named(),
+            truncated: damage.truncated,
+            damaged_at: damage.first.map(|first| first.at),
+        });
     }
     let mut build = Build::new(storage, &file, &header, scan, damage);
     build.find_addresses();
@@ -123,7 +128,7 @@ pub fn read_telling(
         extra,
         file,
     };
-    if heap.damage.truncated {
+    if heap.damage.is_incomplete() {
         hold_what_nothing_refers_to(&mut heap);
     }
     let apart = apart(&heap, storage, &of_loaders, &alone);
@@ -132,7 +137,7 @@ pub fn read_telling(
 }
 
 /// JDK 17 writes the roots last (JDK 21 first), and what refers to an object may be missing, too.
-/// Of a dump whose end is missing, what nothing refers to counts as held: so what is there is shown
+/// Of a dump of which a part is missing, what nothing refers to counts as held: so what is there is shown
 /// with what it keeps, and not as garbage.
 fn hold_what_nothing_refers_to(heap: &mut Heap) {
     let mut referred = Bits::none(heap.storage, heap.len() as usize);
@@ -381,7 +386,7 @@ impl<'a> Build<'a> {
         let listed: FxHashSet<u32> =
             held.iter().copied().filter(|node| self.mirrors.contains_key(node)).collect();
         // Not where the list is cut off, or was never written.
-        let all_are_listed = listed.len() >= FEWEST_LISTED && !self.damage.truncated;
+        let all_are_listed = listed.len() >= FEWEST_LISTED && !self.damage.is_incomplete();
         let is_listed = |class: &Class| !all_are_listed || class.is_array() || listed.contains(&class.node);
         for (_, class) in self.scan.classes.iter().filter(|(_, class)| class.node != NONE) {
             match self.find(class.loader) {

@@ -17,10 +17,9 @@ use crate::HeapError;
 use crate::cursor::Cursor;
 use crate::file::DumpFile;
 use crate::progress::Progress;
-use crate::records::{
-    ClassKey, ClassPart, RootRecord, SubRecord, Visit, class_body, header, tag, walk, width,
-};
+use crate::records::{ClassKey, ClassPart, RootRecord, SubRecord, Visit, class_body, header, tag, width};
 use crate::text::Texts;
+use crate::walk::walk;
 
 /// Superclasses that are followed; a chain that is longer, or runs in a circle, is cut.
 const DEEPEST: usize = 256;
@@ -70,7 +69,7 @@ pub fn redact(path: &Path, out: &mut impl Write) -> Result<Redacted, HeapError> 
     }
     let mut shapes = Shapes { data, id_size: header.id_size, ..Shapes::default() };
     let damage = walk(data, &header, &mut shapes);
-    if damage.skipped_bytes > 0 || damage.unknown_records > 0 {
+    if damage.skipped_bytes > 0 || damage.damaged_records > 0 || damage.unknown_records > 0 {
         return Err(HeapError::NotUnderstood { path: named(), at: damage.first_at.unwrap_or(0) });
     }
     let failed = |cause: io::Error| HeapError::Io { path: named(), cause };
