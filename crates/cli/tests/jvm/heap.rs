@@ -115,6 +115,41 @@ fn a_cache_that_evicts_and_a_healthy_heap_are_no_suspects() {
 }
 
 #[test]
+fn what_a_static_field_holds_is_its_own_though_a_method_was_at_work_on_it_when_memory_ran_out() {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Exhausted"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[8, 17, 25]) {
+        for case in ["static", "local"] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut java = Command::new(home.join("bin/java"));
+            java.args(["-Xmx48m", "-XX:+HeapDumpOnOutOfMemoryError", "-XX:HeapDumpPath=it.hprof", "-cp"]);
+            let ended = java.arg(classes.path()).args(["Exhausted", case]).current_dir(dir.path()).output();
+            assert!(!ended.unwrap().status.success());
+            let screen = crate::live::json(dir.path(), &["heap", "it.hprof"]);
+            let holder = &screen["holders"]["all"][0];
+            let reported = format!("JDK {release}, {case}: {holder:#}");
+            let output = crate::live::fathom(dir.path(), &["heap", "it.hprof"]);
+            let text = String::from_utf8(output.stdout).unwrap().replace('\n', " ");
+            if case == "static" {
+                assert_eq!(holder["static_field"], "Exhausted.ORDERS", "{reported}");
+                let held: Vec<&str> =
+                    holder["held_by"].as_array().unwrap().iter().flat_map(|by| by["by"].as_str()).collect();
+                assert!(held.first() == Some(&"static") && held.contains(&"local"), "{reported}");
+                assert!(
+                    text.contains("in Exhausted.ORDERS (static) and in local variables of Exhausted.take("),
+                    "{text}"
+                );
+            } else {
+                assert_eq!(holder["threads"][0], "main", "{reported}");
+                assert!(text.contains("local variable of Exhausted.take(Exhausted.java:"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn direct_buffers_are_charged_to_who_keeps_them_and_slices_do_not_count() {
     on_each(|release, home, classes| {
         let dumped = dumped(home, classes, "direct", &[]);

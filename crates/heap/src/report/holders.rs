@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::bounds::{Bound, bound};
 use super::collections::is_inner;
+use super::held_by::{HeldBy, held_by};
 use crate::classes::is_of_the_jdk;
 use crate::heap::Heap;
 use crate::kept::Kept;
@@ -108,6 +109,9 @@ pub struct Holder {
     pub loader: Option<String>,
     /// Threads that keep it, by name, the first few.
     pub threads: Vec<String>,
+    /// Where nothing alone keeps it: the roots that refer to it, or to what it is in, without
+    /// another object in between.
+    pub held_by: Vec<HeldBy>,
     /// The shortest way from a root to one of them.
     pub way: Way,
     /// What says that it cannot grow further.
@@ -354,6 +358,7 @@ impl Search<'_> {
             static_field: field.map(|(_, name)| name),
             loader,
             threads,
+            held_by: if set.members.len() == 1 { held_by(heap, kept, named) } else { Vec::new() },
             way: self.paths.way(named),
             bound,
             suspicion,
