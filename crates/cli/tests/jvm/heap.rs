@@ -17,9 +17,13 @@ struct Dumped {
 }
 
 fn dumped(home: &Path, classes: &Path, case: &str, options: &[&str]) -> Dumped {
+    dumped_of(home, classes, "Holders", case, options)
+}
+
+fn dumped_of(home: &Path, classes: &Path, program: &str, case: &str, options: &[&str]) -> Dumped {
     let dir = tempfile::tempdir().unwrap();
     let mut java = Command::new(home.join("bin/java"));
-    java.arg("-Xmx512m").args(options).arg("-cp").arg(classes).args(["Holders", case]).arg(classes);
+    java.arg("-Xmx512m").args(options).arg("-cp").arg(classes).args([program, case]).arg(classes);
     let program = Talking::start(&mut java);
     let screen = crate::live::json(dir.path(), &["heap", "-p", &program.pid(), "--dump", "it.hprof"]);
     Dumped { screen, program, dir }
@@ -112,6 +116,36 @@ fn a_cache_that_evicts_and_a_healthy_heap_are_no_suspects() {
             assert!(!text.contains("leak") && !text.contains(" suspect:"), "JDK {release}: {text}");
         }
     });
+}
+
+/// What bounds it, and nothing where it grows without end.
+const BOUNDS: [(&str, &str); 9] = [
+    ("array-queue", "array"),
+    ("ring", "array"),
+    ("recent", "field"),
+    ("capped", "field"),
+    ("soft", "soft"),
+    ("soft-whole", "soft"),
+    ("growing", ""),
+    ("copied", ""),
+    ("opened", ""),
+];
+
+#[test]
+fn a_bound_is_seen_by_what_is_filled_and_not_by_one_name() {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Bounds"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[8, 25]) {
+        for (case, by) in BOUNDS {
+            let dumped = dumped_of(&home, classes.path(), "Bounds", case, &[]);
+            let holder = dumped.holder();
+            let reported = format!("JDK {release}, {case}: {holder:#}");
+            assert_eq!(holder["bound"]["by"].as_str().unwrap_or(""), by, "{reported}");
+            assert_eq!(holder["suspicion"].is_null(), !by.is_empty(), "{reported}");
+        }
+    }
 }
 
 #[test]

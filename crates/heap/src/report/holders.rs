@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::bounds::{Bound, bound};
+use super::bounds::{Bound, Place, bound};
 use super::collections::is_inner;
 use super::held_by::{HeldBy, held_by};
 use crate::classes::is_of_the_jdk;
@@ -332,8 +332,11 @@ impl Search<'_> {
         });
         let threads = self.threads(set);
         let count = entries.as_ref().map_or(0, |entries| entries.count);
-        let around: Vec<u32> = nodes.iter().rev().take(4).copied().collect();
-        let bound = bound(heap, &around, count.div_ceil(set.members.len().max(1) as u64));
+        let mut inside = vec![largest];
+        inside.extend(set.members.iter().copied().filter(|member| *member != largest));
+        let entries_each = count.div_ceil(set.members.len().max(1) as u64);
+        let place = Place { way: &nodes, inside: &inside, entries: entries_each };
+        let bound = bound(heap, kept, &place);
         let share = set.retained as f64 / kept.reachable_bytes().max(1) as f64;
         let in_thread_local = above.iter().any(|class| class == "java.lang.ThreadLocal$ThreadLocalMap");
         let suspicion = match () {

@@ -112,6 +112,14 @@ pub(super) fn judged(holder: &Holder) -> String {
             printable(name),
             quantity::count(*value as f64)
         ),
+        (None, Some(Bound::Array { class, length })) => format!(
+            "not suspected: it is as long as the array of its {}, of {}",
+            printable(class),
+            quantity::plural(usize::try_from(*length).unwrap_or(usize::MAX), "element", "elements")
+        ),
+        (None, Some(Bound::Soft { class })) => {
+            format!("not suspected: {} holds it, and is cleared where memory runs short", printable(class))
+        }
         (None, Some(Bound::Evicts { class })) => format!(
             "not suspected: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
             printable(class)
