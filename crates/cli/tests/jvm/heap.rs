@@ -118,6 +118,31 @@ fn a_cache_that_evicts_and_a_healthy_heap_are_no_suspects() {
     });
 }
 
+#[test]
+fn loaders_of_plugins_that_were_deployed_again_are_named_with_what_keeps_them() {
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 8, &["Loaders"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[8, 25]) {
+        for (case, count) in
+            [("instances", 30), ("wrappers-few", 5), ("wrappers", 30), ("threads", 30), ("threads-few", 5)]
+        {
+            let dumped = dumped_of(&home, classes.path(), "Loaders", case, &[]);
+            let holder = dumped.holder();
+            let reported = format!("JDK {release}, {case}: {holder:#}");
+            assert_eq!(holder["suspicion"], "repeated-loaders", "{reported}");
+            assert_eq!(holder["loaders"]["class"], "Loaders$PluginLoader", "{reported}");
+            assert_eq!(holder["loaders"]["repeated"], "LoadersPlugin", "{reported}");
+            assert_eq!(holder["loaders"]["count"], count, "{reported}");
+            match case.starts_with("threads") {
+                true => assert_eq!(holder["threads"].as_array().unwrap().len(), count, "{reported}"),
+                false => assert_eq!(holder["static_field"], "Loaders.KEPT", "{reported}"),
+            }
+        }
+    }
+}
+
 /// What bounds it, and nothing where it grows without end.
 const BOUNDS: [(&str, &str); 9] = [
     ("array-queue", "array"),

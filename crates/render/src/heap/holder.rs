@@ -44,6 +44,14 @@ pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
             bytes(entries.retained_bytes / entries.count.max(1)),
         );
     }
+    if let Some(loaders) = &holder.loaders {
+        text += &format!(
+            "; {} of {} stay with it, which loaded {} again and again",
+            quantity::plural(loaders.count as usize, "class loader", "class loaders"),
+            printable(&loaders.class),
+            printable(&loaders.repeated),
+        );
+    }
     text
 }
 
