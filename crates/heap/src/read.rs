@@ -137,8 +137,8 @@ pub fn read_telling(
 }
 
 /// JDK 17 writes the roots last (JDK 21 first), and what refers to an object may be missing, too.
-/// Of a dump of which a part is missing, what nothing refers to counts as held: so what is there is shown
-/// with what it keeps, and not as garbage.
+/// Of a dump of which a part is missing, what nothing refers to counts as held: so what is there is
+/// shown with what it keeps, and not as garbage.
 fn hold_what_nothing_refers_to(heap: &mut Heap) {
     let mut referred = Bits::none(heap.storage, heap.len() as usize);
     each_reference(heap, |_, to| referred.add(to));

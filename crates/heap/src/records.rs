@@ -199,7 +199,8 @@ pub(crate) fn may_follow(tag: u8) -> bool {
 }
 
 /// One sub-record; where the next one begins. `None`: unknown, not whole, or, where `unsure`, an
-/// object behind which nothing begins that is known: its length may be wrong, and it is not visited.
+/// object behind which nothing begins that is known: its length may be wrong, and it is not
+/// visited.
 pub(crate) fn sub_record(
     data: &[u8],
     at: usize,

@@ -1,8 +1,12 @@
 import java.lang.ref.SoftReference;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -71,6 +75,7 @@ public class Bounds {
   }
 
   static Object held;
+  static final List<String> ALSO = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
     switch (args[0]) {
@@ -129,6 +134,18 @@ public class Bounds {
         for (int i = 0; i < 3000; i++) {
           copied.add(new Item(1600));
         }
+        break;
+      case "texts":
+        // Texts of a set, some of which a list has as well.
+        Set<String> texts = new HashSet<>();
+        for (int i = 0; i < 20_001; i++) {
+          String text = "text-" + i;
+          texts.add(text);
+          if (i % 100 == 0) {
+            ALSO.add(text);
+          }
+        }
+        held = texts;
         break;
       case "opened":
         Sessions sessions = new Sessions();

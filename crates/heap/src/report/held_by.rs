@@ -36,6 +36,40 @@ pub enum HeldBy {
     },
 }
 
+/// The static fields that refer to one of some objects.
+fn static_fields(heap: &Heap, kept: &Kept, to: &FxHashSet<u32>) -> Vec<String> {
+    let mut fields = Vec::new();
+    for class in heap.mirrors.keys().filter(|class| kept.number(**class).is_some()) {
+        // A class has few references; most have none of these.
+        for to in heap.referred(*class).filter(|node| to.contains(node)) {
+            if let Edge::Static { class, name } = heap.edge(*class, to) {
+                fields.push(format!("{class}.{name}"));
+            }
+        }
+    }
+    fields.sort();
+    fields.dedup();
+    fields
+}
+
+/// The static field with the `ThreadLocal` whose values some objects are, or are in.
+pub(crate) fn thread_local(heap: &Heap, kept: &Kept, numbers: &[u32]) -> Option<String> {
+    let mut locals: FxHashSet<u32> = FxHashSet::default();
+    for number in numbers.iter().take(MOST) {
+        let mut at = *number;
+        while at != 0 {
+            let node = kept.node(at);
+            if heap.class(node).name == "java.lang.ThreadLocal$ThreadLocalMap$Entry" {
+                locals.extend(heap.object(node, "referent"));
+                break;
+            }
+            at = kept.dominator(at);
+        }
+    }
+    let one = locals.len() == 1;
+    static_fields(heap, kept, &locals).into_iter().next().filter(|_| one)
+}
+
 /// The roots that refer to an object, or to what it is in, where no object alone keeps these:
 /// static fields first.
 pub(crate) fn held_by(heap: &Heap, kept: &Kept, number: u32) -> Vec<HeldBy> {
@@ -51,14 +85,7 @@ pub(crate) fn held_by(heap: &Heap, kept: &Kept, number: u32) -> Vec<HeldBy> {
         at = kept.dominator(at);
     }
     let mut found: Vec<(u32, HeldBy)> = Vec::new();
-    for class in heap.mirrors.keys().filter(|class| kept.number(**class).is_some()) {
-        // A class has few references; most have none of these.
-        for to in heap.referred(*class).filter(|to| inside.contains(to)) {
-            if let Edge::Static { class, name } = heap.edge(*class, to) {
-                found.push((0, HeldBy::Static { field: format!("{class}.{name}") }));
-            }
-        }
-    }
+    found.extend(static_fields(heap, kept, &inside).into_iter().map(|field| (0, HeldBy::Static { field })));
     for root in heap.roots.iter().filter(|root| inside.contains(&root.node)) {
         let is_known = heap.threads.iter().any(|thread| thread.node == root.thread);
         let by = match is_known {

@@ -15,10 +15,9 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::bounds::{Bound, Place, bound};
-use super::collections::is_inner;
-use super::held_by::{HeldBy, held_by};
+use super::collections::{is_inner, known, wraps};
+use super::held_by::{HeldBy, held_by, thread_local};
 use super::loaders::{Loaders, SUSPECT_LOADERS, loaders};
-use crate::classes::is_of_the_jdk;
 use crate::heap::Heap;
 use crate::kept::Kept;
 use crate::paths::{Paths, Way};
@@ -32,6 +31,8 @@ const FAN_OUT: u64 = 10;
 const MOST: usize = 12;
 /// Ways to so many members of a set are looked at.
 const ALIKE: usize = 5;
+/// A collection may have so many fewer entries to itself than it counts, as a part of these.
+const COUNTS_MORE: u64 = 10;
 /// Links that are followed down: what is deeper is reported at the limit.
 const DEEPEST: usize = 64;
 
@@ -110,8 +111,10 @@ pub struct Holder {
     pub static_field: Option<String>,
     /// The class loader of the class of that field; none: the boot loader's.
     pub loader: Option<String>,
-    /// Threads that keep it, by name, the first few.
+    /// Threads that keep it, by name.
     pub threads: Vec<String>,
+    /// The static field with the `ThreadLocal` whose values they keep: "Codec.BUFFER".
+    pub thread_local: Option<String>,
     /// Where nothing alone keeps it: the roots that refer to it, or to what it is in, without
     /// another object in between.
     pub held_by: Vec<HeldBy>,
@@ -284,7 +287,10 @@ impl Search<'_> {
         let mut name = self.class(members[0]);
         // A node's value says more than the node.
         for _ in 0..3 {
-            if name.starts_with("class ") || !is_inner(&name) && !is_of_the_jdk(&name) {
+            // A text is not its array.
+            let is_wrapper =
+                is_inner(&name) || self.heap.class(self.kept.node(members[0])).strength.is_some();
+            if name.starts_with("class ") || !is_wrapper {
                 break;
             }
             let mut inside: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
@@ -327,7 +333,12 @@ impl Search<'_> {
             named = kept.dominator(named);
             up += 1;
         }
+        // As is what a set has its elements in.
+        while kept.dominator(named) != 0 && wraps(&self.class(kept.dominator(named))) {
+            named = kept.dominator(named);
+        }
         let nodes = self.way(named);
+        let entries = entries.map(|entries| self.as_it_counts(named, set, entries));
         let share = set.retained as f64 / kept.reachable_bytes().max(1) as f64;
         let loaders = if share < SUSPECT_SHARE { None } else { loaders(heap, kept, &set.members) };
         let field = self.static_field(&nodes);
@@ -375,6 +386,7 @@ impl Search<'_> {
             dominators: above.to_vec(),
             static_field: field.map(|(_, name)| name),
             loader,
+            thread_local: if in_thread_local { thread_local(heap, kept, &set.members) } else { None },
             threads,
             held_by: if set.members.len() == 1 { held_by(heap, kept, named) } else { Vec::new() },
             way: self.paths.way(named),
@@ -402,6 +414,32 @@ impl Search<'_> {
         self.heap.classes.is_a(self.heap.class_number(node), "java.lang.ClassLoader")
     }
 
+    /// Entries that something else refers to as well are the collection's all the same: it says how
+    /// many there are.
+    fn as_it_counts(&self, named: u32, set: &Set, entries: Entries) -> Entries {
+        let mut at = Some(named);
+        // A set is counted by its map.
+        while let Some(number) = at.filter(|number| wraps(&self.class(*number))) {
+            at = self.kept.children(number).max_by_key(|child| self.kept.retained(*child));
+        }
+        let counted = at.filter(|_| set.members.len() == 1).and_then(|number| {
+            let node = self.kept.node(number);
+            let size = match known(self.heap, self.heap.class_number(node)) {
+                Some((size, _)) => self.heap.number(node, size)?,
+                // Of a LinkedBlockingDeque a number, of a LinkedBlockingQueue an AtomicInteger.
+                None if !self.heap.class(node).is_of_the_jdk() => return None,
+                None => self.heap.number(node, "count").or_else(|| {
+                    let count = self.heap.object(node, "count")?;
+                    self.heap.number(count, "value")
+                })?,
+            };
+            u64::try_from(size).ok()
+        });
+        let count = entries.count;
+        let is_near = |size: &u64| *size >= count && *size - count <= count / COUNTS_MORE;
+        Entries { count: counted.filter(is_near).unwrap_or(count), ..entries }
+    }
+
     /// Whether entries are class loaders, or classes of one name, which keep their loaders.
     fn are_loaders(&self, entries: Option<&Entries>) -> bool {
         let Some(entries) = entries.filter(|entries| entries.count >= SUSPECT_LOADERS) else { return false };
@@ -414,11 +452,14 @@ impl Search<'_> {
     /// and have none in a copy without values.
     fn threads(&self, set: &Set) -> Vec<String> {
         let mut threads = BTreeSet::new();
-        for member in set.members.iter().take(1000) {
+        let mut of_class: FxHashMap<u32, bool> = FxHashMap::default();
+        for member in &set.members {
             let mut at = *member;
             while at != 0 {
                 let node = self.kept.node(at);
-                if self.heap.classes.is_a(self.heap.class_number(node), "java.lang.Thread") {
+                let class = self.heap.class_number(node);
+                let is_a = || self.heap.classes.is_a(class, "java.lang.Thread");
+                if *of_class.entry(class).or_insert_with(is_a) {
                     threads.insert(node);
                     break;
                 }

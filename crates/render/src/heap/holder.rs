@@ -26,6 +26,9 @@ pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
         text += &format!(" in {} (static)", printable(field));
     }
     text += &beside(holder);
+    if let Some(field) = &holder.thread_local {
+        text += &format!(" as value of {} (static ThreadLocal)", printable(field));
+    }
     if let Some((first, others)) = holder.threads.split_first() {
         text += &format!(", held by thread {:?}", printable(first));
         text += &match others.len() {

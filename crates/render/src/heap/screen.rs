@@ -121,7 +121,7 @@ pub(super) fn notes(screen: &Screen) -> Vec<String> {
             bytes(screen.size.unreachable_bytes)
         ));
     }
-    notes.push(format!("sizes: {}", about.layout.in_words()));
+    notes.push(format!("sizes: {}; 1 kB is 1,024 B, 1 MB 1,048,576 B", about.layout.in_words()));
     if about.redacted {
         let note = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
         notes.push(note.to_owned());
