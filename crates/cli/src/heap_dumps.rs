@@ -245,5 +245,7 @@ fn bounded(bound: &Bound) -> String {
     match bound {
         Bound::Field { class, name, value } => format!("{class}.{name} is {value}"),
         Bound::Evicts { class } => format!("{class} evicts the eldest"),
+        Bound::Array { class, length } => format!("{class} has an array of {length}"),
+        Bound::Soft { class } => format!("{class} holds it"),
     }
 }

@@ -46,7 +46,7 @@ pub fn write_new_file<T>(path: &Path, content: impl FnOnce(&mut BufWriter<&File>
     let named = || path.display().to_string();
     // Asked before the work as well as after it.
     if path.symlink_metadata().is_ok() {
-        return Err(io::Error::from(io::ErrorKind::AlreadyExists)).with_context(named);
+        anyhow::bail!("{}: it is there already, and is not written over; give another name", named());
     }
     let file = next_to(path)?;
     let mut out = BufWriter::with_capacity(1 << 20, file.as_file());

@@ -39,12 +39,14 @@ pub enum HeapError {
         at: u64,
     },
     /// There is no object in it.
-    #[error("{}: no object in it{}", .path.display(), if *.truncated { "; the file is truncated" } else { "" })]
+    #[error("{}: no object in it{}{}", .path.display(), if *.truncated { "; the file is truncated" } else { "" }, damaged(*.damaged_at))]
     Empty {
         /// The file.
         path: PathBuf,
         /// Whether the file ends within a record.
         truncated: bool,
+        /// Where something else is damaged.
+        damaged_at: Option<u64>,
     },
     /// It is larger than what is counted with.
     #[error("{}: more than {limit} {what}, which is more than fathom can hold apart", .path.display())]
@@ -56,4 +58,8 @@ pub enum HeapError {
         /// How many can be distinguished.
         limit: u64,
     },
+}
+
+fn damaged(at: Option<u64>) -> String {
+    at.map_or_else(String::new, |at| format!("; what is at byte {at} is damaged"))
 }

@@ -19,13 +19,14 @@ use crate::bits::Bits;
 use crate::classes::{Class, Classes};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
+use crate::damage::Damage;
 use crate::dominators::{Graph, Left, TOGETHER};
 use crate::file::DumpFile;
 use crate::kinds::Kinds;
 use crate::layout::Layout;
 use crate::numbers::NONE;
 use crate::progress::Progress;
-use crate::records::{ClassPart, Damage, Header, RootKind, class_body, tag, width};
+use crate::records::{ClassPart, Header, RootKind, class_body, tag, width};
 use crate::references::{At, Rows};
 use crate::text::Texts;
 

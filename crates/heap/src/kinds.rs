@@ -203,6 +203,24 @@ impl Kinds {
         self.put(node, number as u32);
     }
 
+    /// Gives objects sizes of their own, bytes, where those of their kind differ.
+    pub fn resize(&mut self, sizes: &[(u32, u64)]) {
+        let mut known: FxHashMap<(usize, u32), u32> = FxHashMap::default();
+        for (node, bytes) in sizes {
+            let before = self.number(*node);
+            let units = u32::try_from(bytes / 8).unwrap_or(u32::MAX);
+            let next = self.table.len() as u32;
+            let number = *known.entry((before, units)).or_insert(next);
+            if number == next {
+                if self.table.len() >= Self::MOST {
+                    return;
+                }
+                self.table.push(Kind { units, ..self.table[before] });
+            }
+            self.put(*node, number);
+        }
+    }
+
     /// The size of an object that is a class, bytes.
     pub fn set_class_size(&mut self, node: u32, bytes: u64) {
         self.classes.insert(node, u32::try_from(bytes / 8).unwrap_or(u32::MAX));

@@ -28,6 +28,13 @@ const MANY: u64 = 16;
 /// between.
 const MOST_INJECTED: u64 = 24;
 
+/// The stacks of virtual threads that are not running.
+pub const STACK_CHUNK: &str = "jdk.internal.vm.StackChunk";
+/// Types of the fields that the JVM adds to them and that are not in a dump: the continuation, the
+/// pc, the most that is thawed, flags and the size of the lock stack (`javaClasses.hpp` of JDK 25;
+/// the last one is not there before JDK 24).
+const OF_STACK_CHUNKS: [u8; 5] = [2, 11, 10, 8, 8];
+
 /// The layout of a heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Layout {
@@ -128,7 +135,11 @@ impl Layout {
                 gaps.clear();
                 end = self.header_bytes + round(end - self.header_bytes, self.reference_bytes);
             }
-            let mut widths: Vec<u64> = classes.get(class).fields.iter().map(|f| self.width(f.kind)).collect();
+            let class = classes.get(class);
+            let mut widths: Vec<u64> = class.fields.iter().map(|f| self.width(f.kind)).collect();
+            if class.name == STACK_CHUNK {
+                widths.extend(OF_STACK_CHUNKS.map(|kind| self.width(kind)));
+            }
             widths.sort_unstable_by(|a, b| b.cmp(a));
             for width in widths.into_iter().filter(|width| *width > 0) {
                 place(&mut gaps, &mut end, width);

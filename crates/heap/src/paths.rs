@@ -1,12 +1,15 @@
 //! The shortest way from a root to every object.
 //!
-//! Found breadth first from all roots at once, twice: over strong references, then over all. So a
-//! way that leads through the referent of a soft, weak, phantom or final reference is only reported
-//! where there is no other.
+//! Found breadth first from all roots at once, three times: over strong references without those of
+//! threads' stacks, with them, then over all. So a way that leads through a local variable is only
+//! reported where there is no other but through the referent of a soft, weak, phantom or final
+//! reference, and that only where there is none at all: a method that works on what a static field
+//! holds, as in a dump at an `OutOfMemoryError`, is not why it is kept.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use crate::edges::Edge;
@@ -36,7 +39,11 @@ struct Search {
     before: Packed,
     /// What is still to be looked at: of those found, no more than the outermost are here.
     queue: VecDeque<u32>,
-    /// References that are followed where nothing else is left.
+    /// Threads, whose objects refer to what is on their stacks.
+    threads: FxHashSet<u32>,
+    /// References of stacks, which are followed where nothing else is left.
+    of_stacks: Vec<(u32, u32)>,
+    /// References that are followed behind them.
     later: Vec<(u32, u32)>,
 }
 
@@ -74,7 +81,9 @@ impl<'a> Paths<'a> {
     pub fn of(heap: &'a Heap, kept: &'a Kept) -> Self {
         let shared = heap.len() - kept.privately(heap.len());
         let before = Packed::zeroed(heap.storage, shared as usize, heap.len() + 1);
-        let paths = RefCell::new(Search { before, queue: VecDeque::new(), later: Vec::new() });
+        let threads = heap.threads.iter().map(|thread| thread.node).collect();
+        let (of_stacks, later) = (Vec::new(), Vec::new());
+        let paths = RefCell::new(Search { before, queue: VecDeque::new(), threads, of_stacks, later });
         let paths = Self { heap, kept, search: paths };
         for root in &heap.held {
             if paths.search.borrow_mut().find(kept, *root, 0) {
@@ -159,8 +168,9 @@ impl Search {
 
     /// Looks at one more object; whether there was one.
     fn go_on(&mut self, heap: &Heap, kept: &Kept) -> bool {
-        if self.queue.is_empty() {
-            for (from, to) in std::mem::take(&mut self.later) {
+        while self.queue.is_empty() && !(self.of_stacks.is_empty() && self.later.is_empty()) {
+            let next = if self.of_stacks.is_empty() { &mut self.later } else { &mut self.of_stacks };
+            for (from, to) in std::mem::take(next) {
                 if self.find(kept, to, from + 1) {
                     self.queue.push_back(to);
                 }
@@ -168,8 +178,15 @@ impl Search {
         }
         let Some(node) = self.queue.pop_front() else { return false };
         let referent = heap.class(node).strength.and_then(|_| heap.object(node, "referent"));
+        let on_stack: FxHashSet<u32> = match self.threads.contains(&node) {
+            true => heap.extra(node).iter().copied().collect(),
+            false => FxHashSet::default(),
+        };
+        let in_field = |to| matches!(heap.edge(node, to), Edge::Field { .. });
         for to in heap.referred(node).filter(|to| !kept.private.has(*to)) {
-            if Some(to) == referent {
+            if on_stack.contains(&to) && !in_field(to) {
+                self.of_stacks.push((node, to));
+            } else if Some(to) == referent {
                 self.later.push((node, to));
             } else if self.find(kept, to, node + 1) {
                 self.queue.push_back(to);

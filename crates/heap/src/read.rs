@@ -3,6 +3,7 @@
 //! The first pass notes what each object is and where, and gives it the next number. The second
 //! goes over them in that order, which is the dump's, and turns identifiers into numbers.
 
+mod chunks;
 mod connect;
 mod scan;
 
@@ -16,14 +17,15 @@ use crate::bits::Bits;
 use crate::classes::{Class, Classes, Field, is_hidden, java_name};
 use crate::column::Storage;
 use crate::cursor::{Cursor, ids};
+use crate::damage::Damage;
 use crate::dominators::{apart, each_reference, private};
 use crate::file::DumpFile;
 use crate::heap::{Heap, Root, Thread};
 use crate::kinds::{Kind, Kinds};
-use crate::layout::{Layout, Neighbour, SAMPLES, round};
+use crate::layout::{Layout, Neighbour, SAMPLES, STACK_CHUNK, round};
 use crate::numbers::{MOST_OBJECTS, NONE, PLACE_BITS};
 use crate::progress::Progress;
-use crate::records::{ClassPart, Damage, Header, RootKind, class_body, header, tag, width};
+use crate::records::{ClassPart, Header, RootKind, class_body, header, tag, width};
 use scan::{PART_BYTES, Scan, scanned};
 
 /// What the referents of soft, weak, phantom and final references count as.
@@ -89,14 +91,19 @@ pub fn read_telling(
         return Err(too_large("objects", u64::from(MOST_OBJECTS)));
     }
     if scan.kinds.objects() == 0 {
-        return Err(HeapError::Empty { path: named(), truncated: damage.truncated });
+        return Err(HeapError::Empty {
+            path: named(),
+            truncated: damage.truncated,
+            damaged_at: damage.first.map(|first| first.at),
+        });
     }
     let mut build = Build::new(storage, &file, &header, scan, damage);
     build.find_addresses();
     build.name_classes();
     build.describe_classes();
-    let layout = build.measure();
+    let (layout, stack_chunks) = build.measure();
     build.describe_kinds(&layout);
+    build.measure_stack_chunks(&layout, &stack_chunks);
     build.find_roots();
     let (rows, alone) = build.connect(referents);
     let Build { scan, damage, held, roots, threads, mirrors, extra, of_loaders, .. } = build;
@@ -121,7 +128,7 @@ pub fn read_telling(
         extra,
         file,
     };
-    if heap.damage.truncated {
+    if heap.damage.is_incomplete() {
         hold_what_nothing_refers_to(&mut heap);
     }
     let apart = apart(&heap, storage, &of_loaders, &alone);
@@ -130,8 +137,8 @@ pub fn read_telling(
 }
 
 /// JDK 17 writes the roots last (JDK 21 first), and what refers to an object may be missing, too.
-/// Of a dump whose end is missing, what nothing refers to counts as held: so what is there is shown
-/// with what it keeps, and not as garbage.
+/// Of a dump of which a part is missing, what nothing refers to counts as held: so what is there is
+/// shown with what it keeps, and not as garbage.
 fn hold_what_nothing_refers_to(heap: &mut Heap) {
     let mut referred = Bits::none(heap.storage, heap.len() as usize);
     each_reference(heap, |_, to| referred.add(to));
@@ -251,8 +258,9 @@ impl<'a> Build<'a> {
         self.mirrors.insert(node, number);
     }
 
-    /// Measures how objects are laid out, and the sizes of instances.
-    fn measure(&mut self) -> Layout {
+    /// Measures how objects are laid out, and the sizes of instances; with the stacks of virtual
+    /// threads, which differ, and the distance of each to its neighbour.
+    fn measure(&mut self) -> (Layout, Vec<(u32, u64)>) {
         let (addresses, kinds) = (&self.scan.addresses, &self.scan.kinds);
         // Objects of a small dump may all lie at higher multiples by chance.
         let zeros = addresses.all_bits.trailing_zeros().clamp(3, 8);
@@ -260,9 +268,12 @@ impl<'a> Build<'a> {
         let mut arrays: Vec<Neighbour> = Vec::new();
         let mut closest = vec![(u64::MAX, 0_u64); self.scan.classes.count()];
         let mut of_classes: Vec<(u32, u64)> = Vec::new();
+        let stack_chunk = self.scan.classes.named(STACK_CHUNK).next();
+        let mut stack_chunks: Vec<(u32, u64)> = Vec::new();
         addresses.neighbours(|node, distance| {
             let Kind { class, length, tag, .. } = *kinds.of(node);
             match tag {
+                tag::INSTANCE if Some(class) == stack_chunk => stack_chunks.push((node, distance)),
                 tag::INSTANCE => {
                     let (least, count) = &mut closest[class as usize];
                     *least = (*least).min(distance);
@@ -280,7 +291,7 @@ impl<'a> Build<'a> {
         let layout = Layout::measure(arrays.into_iter(), self.id_size, alignment, span, fills_gaps);
         layout.instances(&mut self.scan.classes, &closest);
         self.measure_class_objects(layout.reference_bytes, &of_classes);
-        layout
+        (layout, stack_chunks)
     }
 
     /// A class's own object is an instance of `java.lang.Class` with the class's static fields
@@ -375,7 +386,7 @@ impl<'a> Build<'a> {
         let listed: FxHashSet<u32> =
             held.iter().copied().filter(|node| self.mirrors.contains_key(node)).collect();
         // Not where the list is cut off, or was never written.
-        let all_are_listed = listed.len() >= FEWEST_LISTED && !self.damage.truncated;
+        let all_are_listed = listed.len() >= FEWEST_LISTED && !self.damage.is_incomplete();
         let is_listed = |class: &Class| !all_are_listed || class.is_array() || listed.contains(&class.node);
         for (_, class) in self.scan.classes.iter().filter(|(_, class)| class.node != NONE) {
             match self.find(class.loader) {

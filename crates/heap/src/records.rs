@@ -6,13 +6,7 @@
 //!   HEAP_DUMP, HEAP_DUMP_SEGMENT: sub-records, tag u1 and what belongs to it, without lengths
 //! ```
 //!
-//! Source: `heapDumper.cpp` of JDK 8 to 25, and the manual of the HPROF agent of JDK 6. A
-//! sub-record has no length of its own, so that behind damage the rest of its segment cannot be
-//! read; the next segment can.
-//!
-//! Lengths that lie: a dump whose JVM ended early leaves the length of its last segment at 0
-//! (`DumpWriter` patches it at the segment's end), and `HEAP_DUMP` of 4 GB and more did not fit its
-//! field before segments existed. Both are read as far as sub-records go.
+//! Source: `heapDumper.cpp` of JDK 8 to 25, and the manual of the HPROF agent of JDK 6.
 
 use std::ops::Range;
 
@@ -135,6 +129,10 @@ pub trait Visit {
     fn signature(&mut self, _text: u64) {}
     /// A stack: its frames are identifiers from `at` on.
     fn stack(&mut self, serial: u32, thread: u32, at: usize, frames: u32);
+    /// Whether a class of this identifier was loaded, as far as is known so far.
+    fn knows_class(&self, _id: u64) -> bool {
+        false
+    }
     /// A whole segment, of whose sub-records none was read yet. True: it is put off.
     fn put_off(&mut self, _body: Range<usize>) -> bool {
         false
@@ -143,41 +141,6 @@ pub trait Visit {
     fn root(&mut self, root: RootRecord);
     /// An object, whose sub-record begins at `at`.
     fn object(&mut self, id: u64, class: ClassKey, at: SubRecord);
-}
-
-/// What could not be read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Damage {
-    /// The file ends within a record.
-    pub truncated: bool,
-    /// Segments with a sub-record that could not be read; the rest of each was passed over.
-    pub damaged_segments: u64,
-    /// Bytes that were passed over for it.
-    pub skipped_bytes: u64,
-    /// Where the first of it is.
-    pub first_at: Option<u64>,
-    /// Records of a kind that is not known.
-    pub unknown_records: u64,
-    /// Objects that were listed twice; the first one counts.
-    pub duplicate_objects: u64,
-    /// Instances whose class is not in the dump: their fields cannot be read.
-    pub without_class: u64,
-    /// References to what is not in the dump.
-    pub dangling_references: u64,
-}
-
-impl Damage {
-    fn skip(&mut self, at: usize, bytes: usize) {
-        self.skipped_bytes += bytes as u64;
-        self.first_at.get_or_insert(at as u64);
-    }
-
-    /// Adds what of some segments could not be read.
-    pub fn add(&mut self, segments: &Self) {
-        self.damaged_segments += segments.damaged_segments;
-        self.skipped_bytes += segments.skipped_bytes;
-        self.first_at = self.first_at.into_iter().chain(segments.first_at).min();
-    }
 }
 
 /// Reads the header. `None`: this is no dump.
@@ -192,64 +155,14 @@ pub fn header(data: &[u8]) -> Option<Header> {
     Some(Header { version: version.to_owned(), id_size, written_ms, first: cursor.at() })
 }
 
-/// Walks over all records.
-pub fn walk(data: &[u8], header: &Header, visit: &mut impl Visit) -> Damage {
-    let mut damage = Damage::default();
-    let mut at = header.first;
-    while at < data.len() {
-        let mut cursor = Cursor::new(data, at);
-        let (Some(tag), Some(_), Some(length)) = (cursor.u8(), cursor.u32(), cursor.u32()) else {
-            damage.truncated = true;
-            damage.skip(at, data.len() - at);
-            break;
-        };
-        let body = cursor.at();
-        let told_end = body.saturating_add(length as usize);
-        let end = told_end.min(data.len());
-        at = match tag {
-            0x0c | 0x1c => {
-                let open = length == 0;
-                if !open && told_end <= data.len() && visit.put_off(body..end) {
-                    at = end;
-                    continue;
-                }
-                damage.truncated |= told_end > data.len();
-                let bounded = if open { data } else { &data[..end] };
-                let reached =
-                    segment(bounded, body, header.id_size, open, told_end > data.len(), visit, &mut damage);
-                if open { reached } else { end }
-            }
-            0x2c => end,
-            _ if told_end > data.len() => {
-                damage.truncated = true;
-                damage.skip(at, data.len() - at);
-                data.len()
-            }
-            _ => {
-                if record(&data[..end], tag, body, header.id_size, visit).is_none() {
-                    damage.unknown_records += 1;
-                    damage.first_at.get_or_insert(at as u64);
-                }
-                end
-            }
-        };
-    }
-    damage
-}
-
-/// Reads the sub-records of a segment that was put off.
-pub fn segment_put_off(
-    data: &[u8],
-    body: Range<usize>,
-    header: &Header,
-    visit: &mut impl Visit,
-    damage: &mut Damage,
-) {
-    segment(&data[..body.end], body.start, header.id_size, false, false, visit, damage);
-}
-
 /// A record that is no heap. `None`: not known, or too short.
-fn record(data: &[u8], tag: u8, body: usize, id_size: usize, visit: &mut impl Visit) -> Option<()> {
+pub(crate) fn record(
+    data: &[u8],
+    tag: u8,
+    body: usize,
+    id_size: usize,
+    visit: &mut impl Visit,
+) -> Option<()> {
     let mut c = Cursor::new(data, body);
     match tag {
         0x01 => {
@@ -279,38 +192,23 @@ fn record(data: &[u8], tag: u8, body: usize, id_size: usize, visit: &mut impl Vi
     Some(())
 }
 
-/// The sub-records of a segment; where the last one that was whole ends.
-fn segment(
-    data: &[u8],
-    body: usize,
-    id_size: usize,
-    open: bool,
-    cut: bool,
-    visit: &mut impl Visit,
-    damage: &mut Damage,
-) -> usize {
-    let mut at = body;
-    while at < data.len() {
-        if open && matches!(data[at], 0x1c | 0x2c) {
-            // The next record: no sub-record has these tags.
-            return at;
-        }
-        let Some(next) = sub_record(data, at, id_size, visit) else {
-            damage.skip(at, data.len() - at);
-            if open || cut {
-                damage.truncated = true;
-            } else {
-                damage.damaged_segments += 1;
-            }
-            return data.len();
-        };
-        at = next;
-    }
-    at
+/// Whether a sub-record begins so, or a record behind the segment.
+#[inline]
+pub(crate) fn may_follow(tag: u8) -> bool {
+    matches!(tag, 0x01..=0x08 | 0x20..=0x23 | 0xff | 0x1c | 0x2c)
 }
 
-/// One sub-record; where the next one begins. `None`: unknown or not whole.
-fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) -> Option<usize> {
+/// One sub-record; where the next one begins. `None`: unknown, not whole, or, where `unsure`, an
+/// object behind which nothing begins that is known: its length may be wrong, and it is not
+/// visited.
+pub(crate) fn sub_record(
+    data: &[u8],
+    at: usize,
+    id_size: usize,
+    unsure: bool,
+    visit: &mut impl Visit,
+) -> Option<usize> {
+    let leads_on = |end: usize| !unsure || data.get(end).is_none_or(|tag| may_follow(*tag));
     let mut c = Cursor::new(data, at);
     let tag = c.u8()?;
     let id = c.id(id_size)?;
@@ -339,6 +237,7 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
         }
         tag::CLASS => {
             class_body(&mut c, id_size, &mut |_| {})?;
+            leads_on(c.at()).then_some(())?;
             visit.object(id, ClassKey::Class, record(c.at(), 0));
         }
         tag::INSTANCE => {
@@ -346,6 +245,7 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
             let class = c.id(id_size)?;
             let bytes = c.u32()?;
             c.take(bytes as usize)?;
+            leads_on(c.at()).then_some(())?;
             visit.object(id, ClassKey::Id(class), record(c.at(), bytes));
         }
         tag::OBJECT_ARRAY => {
@@ -353,6 +253,7 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
             let length = c.u32()?;
             let class = c.id(id_size)?;
             c.take((length as usize).checked_mul(id_size)?)?;
+            leads_on(c.at()).then_some(())?;
             visit.object(id, ClassKey::Id(class), record(c.at(), length));
         }
         tag::PRIMITIVE_ARRAY => {
@@ -360,7 +261,7 @@ fn sub_record(data: &[u8], at: usize, id_size: usize, visit: &mut impl Visit) ->
             let length = c.u32()?;
             let kind = c.u8()?;
             c.take((length as usize).checked_mul(width(kind, id_size)?)?)?;
-            if kind == 2 {
+            if kind == 2 || !leads_on(c.at()) {
                 return None;
             }
             visit.object(id, ClassKey::Primitive(kind), record(c.at(), length));
@@ -427,74 +328,4 @@ pub fn class_body(c: &mut Cursor<'_>, id_size: usize, part: &mut dyn FnMut(Class
         part(ClassPart::Field(name, kind));
     }
     Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Default)]
-    struct Seen(Vec<u64>);
-    impl Visit for Seen {
-        fn text(&mut self, _: u64, _: usize, _: usize) {}
-        fn class_loaded(&mut self, _: u32, _: u64, _: u64) {}
-        fn frame(&mut self, _: u64, _: u64, _: u64, _: u32, _: i32) {}
-        fn stack(&mut self, _: u32, _: u32, _: usize, _: u32) {}
-        fn root(&mut self, _: RootRecord) {}
-        fn object(&mut self, id: u64, _: ClassKey, _: SubRecord) {
-            self.0.push(id);
-        }
-    }
-
-    fn bytes_array(id: u32, payload: &[u8]) -> Vec<u8> {
-        let head =
-            [&[tag::PRIMITIVE_ARRAY][..], &id.to_be_bytes(), &[0; 4], &(payload.len() as u32).to_be_bytes()];
-        [&head.concat()[..], &[8], payload].concat()
-    }
-
-    fn dump(segments: &[(u32, Vec<u8>)]) -> Vec<u8> {
-        let mut data = b"JAVA PROFILE 1.0.2\0\0\0\0\x04\0\0\0\0\0\0\0\x2a".to_vec();
-        for (length, body) in segments {
-            data.extend([&[0x1c, 0, 0, 0, 0][..], &length.to_be_bytes(), body].concat());
-        }
-        data
-    }
-
-    fn read(data: &[u8]) -> (Vec<u64>, Damage) {
-        let mut seen = Seen::default();
-        let damage = walk(data, &header(data).unwrap(), &mut seen);
-        (seen.0, damage)
-    }
-
-    #[test]
-    fn a_segment_whose_length_was_never_patched_is_read_to_the_next_record() {
-        let one = bytes_array(1, b"abc");
-        let two = bytes_array(2, b"");
-        let data = dump(&[(0, one.clone()), (two.len() as u32, two)]);
-        assert_eq!(header(&data).unwrap().written_ms, 42);
-        assert_eq!(read(&data), (vec![1, 2], Damage::default()));
-    }
-
-    #[test]
-    fn behind_damage_the_next_segment_is_read_and_the_loss_is_counted() {
-        let bad = [bytes_array(1, b"abc"), vec![0x77; 20]].concat();
-        let good = bytes_array(2, b"xy");
-        let data = dump(&[(bad.len() as u32, bad), (good.len() as u32, good)]);
-        let (seen, damage) = read(&data);
-        assert_eq!((seen, damage.damaged_segments, damage.skipped_bytes), (vec![1, 2], 1, 20));
-    }
-
-    #[test]
-    fn wherever_a_dump_is_cut_the_objects_before_are_kept_and_the_cut_is_told() {
-        let body = [bytes_array(1, b"abc"), bytes_array(2, b"defg")].concat();
-        let first = bytes_array(1, b"abc").len();
-        let data = dump(&[(body.len() as u32, body)]);
-        let begin = header(&data).unwrap().first;
-        for cut in begin + 1..data.len() {
-            let (seen, damage) = read(&data[..cut]);
-            assert!(damage.truncated, "{cut}");
-            let expected = if cut >= begin + 9 + first { vec![1] } else { vec![] };
-            assert_eq!(seen, expected, "{cut}");
-        }
-    }
 }

@@ -17,10 +17,9 @@ use crate::HeapError;
 use crate::cursor::Cursor;
 use crate::file::DumpFile;
 use crate::progress::Progress;
-use crate::records::{
-    ClassKey, ClassPart, RootRecord, SubRecord, Visit, class_body, header, tag, walk, width,
-};
+use crate::records::{ClassKey, ClassPart, RootRecord, SubRecord, Visit, class_body, header, tag, width};
 use crate::text::Texts;
+use crate::walk::walk;
 
 /// Superclasses that are followed; a chain that is longer, or runs in a circle, is cut.
 const DEEPEST: usize = 256;
@@ -70,7 +69,7 @@ pub fn redact(path: &Path, out: &mut impl Write) -> Result<Redacted, HeapError> 
     }
     let mut shapes = Shapes { data, id_size: header.id_size, ..Shapes::default() };
     let damage = walk(data, &header, &mut shapes);
-    if damage.skipped_bytes > 0 || damage.unknown_records > 0 {
+    if damage.skipped_bytes > 0 || damage.damaged_records > 0 || damage.unknown_records > 0 {
         return Err(HeapError::NotUnderstood { path: named(), at: damage.first_at.unwrap_or(0) });
     }
     let failed = |cause: io::Error| HeapError::Io { path: named(), cause };
@@ -114,7 +113,10 @@ impl Shapes<'_> {
             }
             let (parent, fields) = self.by_class.get(&class)?;
             let is_jdk = self.names.get(&class).and_then(|name| self.texts.bytes(self.data, *name));
-            let is_jdk = is_jdk.is_some_and(|name| name.starts_with(b"java/"));
+            let is_jdk = is_jdk.is_some_and(|name| {
+                // How long the stack of a virtual thread is, is its size as an object.
+                name.starts_with(b"java/") || name == b"jdk/internal/vm/StackChunk"
+            });
             for (name, kind) in fields {
                 let bytes = width(*kind, self.id_size)?;
                 let is_size = || self.texts.bytes(self.data, *name).is_some_and(|name| KEPT.contains(&name));

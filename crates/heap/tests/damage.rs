@@ -193,6 +193,66 @@ fn the_seed_of_the_fuzzer_is_this_dump() {
     assert_eq!(std::fs::read(&path).unwrap(), small::dump(), "FATHOM_BLESS=1 writes it anew");
 }
 
+/// Where records begin, with their tags and lengths.
+fn records(data: &[u8]) -> Vec<(usize, u8, u32)> {
+    let mut at = 31;
+    let mut found = Vec::new();
+    while at < data.len() {
+        let length = u32::from_be_bytes(data[at + 5..at + 9].try_into().unwrap());
+        found.push((at, data[at], length));
+        at += 9 + length as usize;
+    }
+    found
+}
+
+#[test]
+fn a_length_that_is_wrong_costs_its_own_record_and_is_named() {
+    let whole = small::dump();
+    let objects = read_bytes(&whole, Referents::AsAll).unwrap().len();
+    for (at, tag, length) in records(&whole) {
+        // Far too long, in and beyond the file, and too short.
+        for wrong in [0x4000_0000 | length, length + 41, length + 5, length.saturating_sub(3)] {
+            // What is behind the heap's segment has no length; a name that ends sooner is a name.
+            if tag == 0x2c || wrong == length || length == 8 {
+                continue;
+            }
+            let mut damaged = whole.clone();
+            damaged[at + 5..at + 9].copy_from_slice(&wrong.to_be_bytes());
+            let heap = read_bytes(&damaged, Referents::AsAll).unwrap();
+            let said = format!("tag {tag:#x} at {at}: {length} → {wrong}: {:?}", heap.damage);
+            assert_eq!(heap.len(), objects, "{said}");
+            let first = heap.damage.first.unwrap_or_else(|| panic!("{said}"));
+            // Of one that is too short, what is left over cannot be read.
+            let is_it = match wrong > length || tag == 0x1c {
+                true => (first.at, first.tag, first.length) == (at as u64, tag, Some(wrong.into())),
+                false => first.at == at as u64 || first.at == at as u64 + 9 + u64::from(wrong),
+            };
+            assert!(is_it && !heap.damage.truncated, "{said}");
+            assert!(heap.damage.skipped_bytes <= u64::from(length) + 9, "{said}");
+        }
+    }
+}
+
+#[test]
+fn an_array_whose_length_is_wrong_is_passed_over_and_what_follows_is_read() {
+    let whole = small::dump();
+    let head = [&[0x23][..], &0x3060_u64.to_be_bytes(), &[0; 4]].concat();
+    let at = whole.windows(head.len()).position(|window| window == head).unwrap();
+    let objects = read_bytes(&whole, Referents::AsAll).unwrap().len();
+    for wrong in [101_u32, 0x100_0064, 105] {
+        let mut damaged = whole.clone();
+        damaged[at + 13..at + 17].copy_from_slice(&wrong.to_be_bytes());
+        let heap = read_bytes(&damaged, Referents::AsAll).unwrap();
+        let first = heap.damage.first.unwrap();
+        let said = format!("{wrong}: {:?}", heap.damage);
+        assert!((first.at, first.tag) == (at as u64, 0x23) && !heap.damage.truncated, "{said}");
+        assert_eq!((heap.len(), heap.damage.skipped_bytes), (objects - 1, 800 + 18), "{said}");
+        assert!(heap.find(id::WEAKLY).is_some() && heap.find(0x3060).is_none(), "{said}");
+        // The roots behind it are read, but for the one of the array.
+        assert_eq!(heap.roots.len(), 2, "{said}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]

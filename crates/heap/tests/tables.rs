@@ -81,15 +81,18 @@ fn a_reference_says_by_what_it_is_one() {
     let heap = heap_of(&dump());
     let refs = rows(&heap, Table::Refs);
     let from = |source: u64| refs.iter().filter(move |row| row["source"] == source.to_string());
-    let field = from(id::LIST).next().unwrap();
-    assert_eq!((&field["by"][..], &field["field"][..]), ("field", "elementData"));
+    let class = from(id::LIST).next().unwrap();
+    assert_eq!((&class["via"][..], &class["target"]), ("instance-of", &0x1200.to_string()));
+    let field = from(id::LIST).nth(1).unwrap();
+    assert_eq!((&field["via"][..], &field["field"][..]), ("field", "elementData"));
     assert_eq!(field["target"], id::ARRAY.to_string());
-    let elements: Vec<&str> = from(id::ARRAY).map(|row| row["index"].as_str()).collect();
+    let elements: Vec<&str> =
+        from(id::ARRAY).filter_map(|row| row.get("index").map(String::as_str)).collect();
     assert_eq!((elements.len() as u64, elements[39]), (ITEMS, "39"));
     let statics: Vec<&str> =
-        from(id::CACHE).filter(|row| row["by"] == "static").map(|row| row["field"].as_str()).collect();
+        from(id::CACHE).filter(|row| row["via"] == "static").map(|row| row["field"].as_str()).collect();
     assert_eq!(statics, ["items", "weak"]);
-    let local = from(id::THREAD).find(|row| row["by"] == "local").unwrap();
+    let local = from(id::THREAD).find(|row| row["via"] == "local").unwrap();
     assert_eq!(local["target"], 0x3060.to_string());
     let roots = rows(&heap, Table::Roots);
     let frame = roots.iter().find(|row| row["kind"] == "java-frame").unwrap();

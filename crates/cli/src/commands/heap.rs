@@ -180,7 +180,14 @@ impl Args {
         }
         if let Some(name) = &self.class {
             let report = ClassReport::of(&heap, &kept, name, self.top);
-            let report = report.with_context(|| format!("{}: no class {name} in it", path.display()))?;
+            let report = report.with_context(|| {
+                let similar = heap.similar_classes(name);
+                let similar = match similar.is_empty() {
+                    true => String::new(),
+                    false => format!("; similar: {}", similar.join(", ")),
+                };
+                format!("{}: no class {name} in it{similar}", path.display())
+            })?;
             return self.show(&report, fathom_render::heap::class);
         }
         if let Some(address) = self.object.or(self.paths) {

@@ -97,6 +97,46 @@ fn each_of_the_largest_classes_is_as_large_as_the_jvm_says() {
 }
 
 #[test]
+fn stacks_of_virtual_threads_are_as_large_as_the_jvm_says_running_and_in_a_dump() {
+    const STACK: &str = "jdk.internal.vm.StackChunk";
+    let classes = tempfile::tempdir().unwrap();
+    if jdks::compile(classes.path(), 11, &["Parked"]).is_none() {
+        return;
+    }
+    for (release, home) in jdks::of(&[21, 25]) {
+        let mut settings: Vec<&[&str]> =
+            vec![&["-XX:+UseG1GC"], &["-XX:+UseSerialGC", "-XX:-UseCompressedOops"]];
+        if release >= 25 {
+            settings.push(&["-XX:+UseParallelGC", "-XX:+UseCompactObjectHeaders"]);
+        }
+        for options in settings {
+            let mut java = Command::new(home.join("bin/java"));
+            java.arg("-Xmx300m").args(options).arg("-cp").arg(classes.path()).args(["Parked", "3000"]);
+            let program = Talking::start(&mut java);
+            let dir = tempfile::tempdir().unwrap();
+            let running = crate::live::json(dir.path(), &["heap", "-p", &program.pid(), "--top", "100000"]);
+            let theirs = counted(&program.pid())[STACK];
+            let dump = ["heap", "-p", &program.pid(), "--dump", "it.hprof", "--top", "100000"];
+            let dumped = crate::live::json(dir.path(), &dump);
+            crate::live::json(dir.path(), &["heap", "it.hprof", "--redacted", "copy.hprof"]);
+            let copy = crate::live::json(dir.path(), &["heap", "copy.hprof", "--top", "100000"]);
+            let bytes = |screen: &serde_json::Value, class: &str, bytes: &str| {
+                let mut rows = screen["classes"].as_array().unwrap().iter();
+                rows.find(|row| row[class] == STACK).map_or(0.0, |row| row[bytes].as_f64().unwrap())
+            };
+            let reported = format!("JDK {release} {options:?}: the JVM says {theirs} B");
+            // 50 words each at least.
+            assert!(theirs > 3000.0 * 400.0, "{reported}");
+            assert_eq!(bytes(&running, "class", "bytes"), theirs, "{reported}");
+            assert_eq!(bytes(&dumped, "name", "shallow_bytes"), theirs, "{reported}");
+            assert_eq!(copy["size"], dumped["size"], "{reported}");
+            let skipped = running["skipped_bytes"].as_f64().unwrap();
+            assert!(skipped <= 0.01 * running["used_bytes"].as_f64().unwrap(), "{reported}: {skipped} B");
+        }
+    }
+}
+
+#[test]
 fn a_heap_that_is_not_walked_says_so_and_what_helps() {
     let classes = tempfile::tempdir().unwrap();
     if jdks::compile(classes.path(), 8, &["Filled"]).is_none() {

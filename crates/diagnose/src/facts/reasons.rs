@@ -58,6 +58,8 @@ super::metrics! {
         "the limit is reached, and collections are asked for, as is done to find dead buffers";
     TWO_DUMPS = "reason-two-dumps",
         "two dumps show that it grew, and not that it goes on; a pool of buffers that fills looks the same";
+    TWO_HEAP_DUMPS = "reason-two-heap-dumps",
+        "two dumps show that it grew, and not that it goes on; a table or a cache that fills looks the same";
     HELD_BACK_BY_SCHEDULER = "reason-held-back-by-scheduler",
         "the scheduler was seen to hold the threads back for lack of quota";
     COUNTED_BY_CGROUP = "reason-counted-by-cgroup",

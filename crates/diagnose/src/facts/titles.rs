@@ -99,6 +99,9 @@ super::metrics! {
     /// Direct buffers that become more.
     HEAP_LEAK_DIRECT = "heap-leak-direct",
         "direct buffers kept by {owner} grew by {value} to {size} outside of the heap, {share} of what they may take";
+    /// What grew from one heap dump to the next, where the log does not show how it goes on.
+    HEAP_LEAK_DUMPS = "heap-leak-dumps",
+        "{owner} grew by {value} from one heap dump to the next, to {size}: {share} of the largest heap";
     /// No class memory.
     OUT_OF_METASPACE = "out-of-memory-classes",
         "OutOfMemoryError: no class memory left, {value|time|times} in the log";

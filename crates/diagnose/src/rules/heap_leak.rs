@@ -2,6 +2,7 @@
 //! log, who holds it, and with samples of allocations, where it is allocated.
 
 mod allocated;
+mod between;
 mod direct;
 mod keeper;
 #[cfg(test)]
@@ -54,7 +55,9 @@ impl Rule for HeapLeak {
          nothing yet, it is not known.\n\n\
          ***With a heap dump of the same JVM** (`fathom diagnose gc.log dump.hprof`) the finding names who holds what grows: of \
          those that keep half of the growth or more and for which nothing speaks of a bound, the largest suspect; with two \
-         dumps the one that grew most, if that is half of what all grew by. A dump alone proves no growth: where the log shows \
+         dumps the one that grew most, if that is half of what all grew by, and it is reported though the growth has cost nothing yet. \
+         Where the log shows too little to judge by, two dumps are a finding when one without a bound grew by a fifth of \
+         the largest heap and to one and a half times what it was. A dump alone proves no growth: where the log shows \
          none, its largest holder is not called a leak. With samples of allocations (a flight recording, the allocation \
          probe) it names the method that allocates what stays. Direct buffers, which no log shows, are reported when two dumps \
          have them grow by a fifth of their limit."
@@ -88,11 +91,16 @@ impl Rule for HeapLeak {
         };
         let dump = Dump::of(case.recording, jvm);
         let judgement = self.of_heap(&gc, dump.as_ref());
-        // The heap may be healthy all the same.
-        let outside = || direct::found(self, &gc, dump.as_ref()?);
+        // The heap may be healthy all the same, and the log too short for what dumps show.
+        let is_open = matches!(judgement, Judgement::Inconclusive(_));
+        let by_dumps = || {
+            let dump = dump.as_ref()?;
+            let inside = if is_open { between::found(self, &gc, dump) } else { None };
+            inside.or_else(|| direct::found(self, &gc, dump))
+        };
         match judgement {
             Judgement::Found(_) | Judgement::NotApplicable => judgement,
-            other => outside().map_or(other, |finding| Judgement::Found(Box::new(finding))),
+            other => by_dumps().map_or(other, |finding| Judgement::Found(Box::new(finding))),
         }
     }
 }
@@ -113,14 +121,19 @@ impl HeapLeak {
         let Some(rise) = Rise::of(&points, heap) else {
             return self.not_known((gc, dump), live_set::TOO_CLOSE.fact());
         };
+        // What two dumps show growing as well is reported before it costs anything.
+        let of_this = dump.filter(|dump| dump.is_of_another(&points).is_none());
+        let keeper = of_this.and_then(|dump| dump.keeper(rise.last - rise.first));
+        let grew = keeper.is_some_and(|keeper| matches!(keeper.by, By::Grew(_)));
         match rise.growth() {
             Growth::None(why_not) => return gc.ruled_out(no_leak(why_not, dump)),
+            Growth::Unsure(why) => return self.not_known((gc, dump), why),
             // A growth that goes on is not ruled out by having cost little so far.
-            Growth::Unsure(why) | Growth::Early(why) => return self.not_known((gc, dump), why),
-            Growth::Leak => {}
+            Growth::Early(why) if !grew => return self.not_known((gc, dump), why),
+            Growth::Early(_) | Growth::Leak => {}
         }
         let cost_ms = gc.excess_ms(|p| p.collected_old() || p.is_mixed());
-        if !case.matters(cost_ms) && !exhausted(&rise, heap) {
+        if !grew && !case.matters(cost_ms) && !exhausted(&rise, heap) {
             return self.not_known(
                 (gc, dump),
                 live_set::COSTS_LITTLE.is(Value::growth(rise.all.slope)).with("cost", Value::ms(cost_ms)),

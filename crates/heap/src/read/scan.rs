@@ -3,25 +3,26 @@
 //! The JVM (from JDK 9 on) writes the heap in segments of a megabyte or so, each with its length.
 //! So as many ranges of segments are read side by side as there are CPUs, each as if it were a dump
 //! of its own, and what was found is put one behind the other: numbers of objects, kinds and
-//! classes then follow. Where the heap is one segment, or an object is there twice in different
-//! ranges, all is read in its order instead.
+//! classes then follow. Where the heap is one segment or is damaged, or an object is there twice in
+//! different ranges, all is read in its order instead.
 
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::addresses::Addresses;
 use crate::classes::Classes;
 use crate::column::Storage;
-use crate::cursor::Cursor;
+use crate::damage::Damage;
 use crate::dominators::joined;
 use crate::file::DumpFile;
 use crate::heap::Frame;
 use crate::kinds::{Kind, Kinds};
 use crate::numbers::{MOST_OBJECTS, NONE};
 use crate::progress::{EVERY, Phase, Progress};
-use crate::records::{ClassKey, Damage, Header, RootRecord, SubRecord, Visit, segment_put_off, tag, walk};
+use crate::records::{ClassKey, Header, RootRecord, SubRecord, Visit, tag};
 use crate::text::Texts;
+use crate::walk::{all_are_whole, segment_put_off, walk};
 
 /// Ranges of segments at a time, at most.
 const MOST_AT_ONCE: usize = 4;
@@ -39,6 +40,8 @@ pub(super) struct Scan<'a> {
     pub(super) duplicates: u64,
     pub(super) classes: Classes,
     pub(super) loaded: Vec<(u32, u64, u64)>,
+    /// Identifiers of classes that were loaded.
+    known: FxHashSet<u64>,
     pub(super) frames: FxHashMap<u64, Frame>,
     /// Serial numbers of classes, for frames.
     pub(super) serials: FxHashMap<u32, u32>,
@@ -72,7 +75,7 @@ pub(super) fn scanned<'a>(
     if at_once > 1 && storage == Storage::Memory && all_are_whole(data, header) {
         let mut scan = new();
         scan.put_off = Some(Vec::new());
-        let mut damage = walk(data, header, &mut scan);
+        let damage = walk(data, header, &mut scan);
         let segments = scan.put_off.take().unwrap_or_default();
         let parts = divided(segments, at_once);
         let begin = |segments: &Vec<Range<usize>>| {
@@ -91,8 +94,8 @@ pub(super) fn scanned<'a>(
         });
         let mut all_follow = true;
         for (part, of_part) in parts {
-            all_follow = all_follow && scan.append(part);
-            damage.add(&of_part);
+            // Past damage it is read by what is known from elsewhere.
+            all_follow = all_follow && of_part == Damage::default() && scan.append(part);
         }
         if all_follow {
             return (scan, damage);
@@ -101,22 +104,6 @@ pub(super) fn scanned<'a>(
     let mut scan = new();
     let damage = walk(data, header, &mut scan);
     (scan, damage)
-}
-
-/// Whether all segments are whole, so that each can be read by itself.
-fn all_are_whole(data: &[u8], header: &Header) -> bool {
-    let mut at = header.first;
-    while at < data.len() {
-        let mut cursor = Cursor::new(data, at);
-        let (Some(tag), Some(_), Some(length)) = (cursor.u8(), cursor.u32(), cursor.u32()) else {
-            return false;
-        };
-        at = cursor.at().saturating_add(length as usize);
-        if at > data.len() || matches!(tag, 0x0c | 0x1c) && length == 0 {
-            return false;
-        }
-    }
-    true
 }
 
 /// Segments in so many parts of about as many bytes.
@@ -141,6 +128,7 @@ impl<'a> Scan<'a> {
             duplicates: 0,
             classes: Classes::default(),
             loaded: Vec::new(),
+            known: FxHashSet::default(),
             frames: FxHashMap::default(),
             serials: FxHashMap::default(),
             stacks: FxHashMap::default(),
@@ -200,6 +188,7 @@ impl Visit for Scan<'_> {
         let class = self.class(id);
         self.serials.insert(serial, class);
         self.loaded.push((class, id, name));
+        self.known.insert(id);
     }
 
     fn frame(&mut self, id: u64, method: u64, source: u64, class_serial: u32, line: i32) {
@@ -209,6 +198,10 @@ impl Visit for Scan<'_> {
 
     fn stack(&mut self, serial: u32, _: u32, at: usize, frames: u32) {
         self.stacks.insert(serial, (at as u64, frames));
+    }
+
+    fn knows_class(&self, id: u64) -> bool {
+        self.known.contains(&id)
     }
 
     fn put_off(&mut self, body: Range<usize>) -> bool {
@@ -257,6 +250,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cursor::Cursor;
 
     /// Where objects and roots of a dump begin, and the ends of its segments.
     #[derive(Default)]

@@ -37,3 +37,12 @@ pub(crate) fn is_inner(name: &str) -> bool {
         .iter()
         .any(|part| inner.ends_with(part))
 }
+
+/// Whether a class of the JDK has its elements in another collection, and is what one would name.
+pub(crate) fn wraps(name: &str) -> bool {
+    let sets = ["HashSet", "LinkedHashSet", "TreeSet", "concurrent.ConcurrentSkipListSet"];
+    let others =
+        ["concurrent.CopyOnWriteArraySet", "concurrent.ConcurrentHashMap$KeySetView", "Collections$"];
+    let Some(name) = name.strip_prefix("java.util.") else { return false };
+    sets.contains(&name) || others.iter().any(|start| name.starts_with(start))
+}

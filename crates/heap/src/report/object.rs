@@ -257,6 +257,36 @@ impl WaysReport {
     }
 }
 
+/// Names that are suggested, at most.
+const SIMILAR: usize = 5;
+
+impl Heap {
+    /// Names of classes that one may have meant by a name that is none: those that end with it
+    /// first, then those that have it in them; case does not count.
+    pub fn similar_classes(&self, name: &str) -> Vec<String> {
+        let wanted = name.to_ascii_lowercase();
+        let wanted = wanted.rsplit(['.', '$']).next().unwrap_or(&wanted);
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let rank = |class: &str| {
+            let class = class.to_ascii_lowercase();
+            let last = class.rsplit(['.', '$']).next().unwrap_or(&class);
+            match (last == wanted, last.contains(wanted)) {
+                (true, _) => Some(0),
+                (_, true) => Some(1),
+                _ => class.contains(wanted).then_some(2),
+            }
+        };
+        let names = self.classes.iter().map(|(_, class)| class.name.as_str());
+        let mut found: Vec<(u8, bool, &str)> =
+            names.filter_map(|name| Some((rank(name)?, crate::is_of_the_jdk(name), name))).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().take(SIMILAR).map(|(.., name)| name.to_owned()).collect()
+    }
+}
+
 impl ClassReport {
     /// Of the classes of a name; `None`: there is no such class.
     pub fn of(heap: &Heap, kept: &Kept, name: &str, top: usize) -> Option<Self> {

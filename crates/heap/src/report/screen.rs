@@ -12,6 +12,7 @@ use super::references::{References, references};
 use super::threads::{ThreadKeeps, threads};
 use super::waste::{Waste, waste};
 use crate::column::Storage;
+use crate::damage::Damage;
 use crate::dominators::joined;
 use crate::heap::Heap;
 use crate::kept::{Kept, Sum, Totals};
@@ -19,7 +20,7 @@ use crate::layout::Layout;
 use crate::numbers::NONE;
 use crate::paths::Paths;
 use crate::progress::Phase;
-use crate::records::{Damage, RootKind};
+use crate::records::RootKind;
 
 /// What a dump is.
 #[derive(Clone, Debug, Serialize)]

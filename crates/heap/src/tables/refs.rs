@@ -1,5 +1,4 @@
-//! The table `refs`: which object refers to which, and by what. An object's reference to its class
-//! is in none of the rows: `objects.class` says it.
+//! The table `refs`: which object refers to which, and by what.
 
 use std::io;
 
@@ -12,7 +11,7 @@ use crate::records::{ClassPart, class_body, tag};
 pub(super) const COLUMNS: &[(&str, Kind)] = &[
     ("source", Kind::Int),
     ("target", Kind::Int),
-    ("by", Kind::Name),
+    ("via", Kind::Name),
     ("field", Kind::Name),
     ("index", Kind::Int),
 ];
@@ -23,17 +22,21 @@ pub(super) fn write(heap: &Heap, rows: &mut Rows) -> io::Result<()> {
     let fields = shapes::of(heap, |kind| kind == 2);
     for (node, place) in heap.kinds.places(0) {
         let kind = heap.kinds.of(node);
-        if !kind.refers {
-            continue;
-        }
         let source = Cell::Int(Cursor::new(data, place + 1).id(id_size).unwrap_or(0).cast_signed());
-        let mut push = |target: u64, by: &str, field: Option<&str>, index: Option<usize>| {
+        let mut push = |target: u64, via: &str, field: Option<&str>, index: Option<usize>| {
             if heap.find(target).is_none() {
                 return Ok(());
             }
             let index = Cell::maybe(index.map(|index| index as i64));
-            rows.push(&[source, Cell::Int(target.cast_signed()), Cell::Text(by), Cell::text(field), index])
+            rows.push(&[source, Cell::Int(target.cast_signed()), Cell::Text(via), Cell::text(field), index])
         };
+        // Classes of arrays of primitive types hold themselves.
+        if matches!(kind.tag, tag::INSTANCE | tag::OBJECT_ARRAY) {
+            push(heap.classes.get(kind.class).address, "instance-of", None, None)?;
+        }
+        if !kind.refers {
+            continue;
+        }
         match kind.tag {
             tag::INSTANCE => {
                 let values = heap.value_at(place, 0, kind.length as usize);
@@ -63,8 +66,8 @@ pub(super) fn write(heap: &Heap, rows: &mut Rows) -> io::Result<()> {
                     }
                     ClassPart::Value(..) | ClassPart::Static(..) | ClassPart::Field(..) => {}
                 });
-                for (target, by, name) in found {
-                    push(target, by, Some(&name), None)?;
+                for (target, via, name) in found {
+                    push(target, via, Some(&name), None)?;
                 }
             }
             _ => {}

@@ -25,7 +25,9 @@ pub(super) struct Sizes {
     /// Where an array has its length.
     length_at: usize,
     /// Where a `java.lang.Class` has its size.
-    pub(super) mirror_size_at: u64,
+    mirror_size_at: u64,
+    /// Places where a reference may begin, in a word of the stack of a virtual thread.
+    places_of_a_word: u64,
 }
 
 impl Sizes {
@@ -46,7 +48,19 @@ impl Sizes {
             (false, false) => 16,
         };
         let mirror_size_at = u64::try_from(layout.mirror_size.read(&vm.memory)?).unwrap_or(0);
-        Ok(Self { alignment, length_at, mirror_size_at })
+        let places_of_a_word = if flags.is_on("UseCompressedOops") { 2 } else { 1 };
+        Ok(Self { alignment, length_at, mirror_size_at, places_of_a_word })
+    }
+
+    /// Where a number of words is that an object's size depends on; `None`: it follows from the
+    /// class and from an array's length.
+    #[inline]
+    pub(super) fn words_at(&self, class: Class) -> Option<u64> {
+        match class.sort {
+            Sort::Plain => None,
+            Sort::Mirror => Some(self.mirror_size_at),
+            Sort::Stack { words_at } => Some(words_at),
+        }
     }
 
     /// Bytes at the beginning of an object that give its class and length.
@@ -54,14 +68,23 @@ impl Sizes {
         self.length_at + 4
     }
 
-    /// `oopDesc::size_given_klass` (src/hotspot/share/oops/oop.inline.hpp).
+    /// `oopDesc::size_given_klass` (src/hotspot/share/oops/oop.inline.hpp), with the words that are
+    /// at [`Self::words_at`].
     #[inline]
-    pub(super) fn size(&self, layout_helper: i32, header: &[u8; 24], mirror: Option<u32>) -> Option<u64> {
-        let size = match (layout_helper, mirror) {
-            (_, Some(words)) => u64::from(words) * 8,
-            (1.., None) => u64::from((layout_helper & !(SLOW_PATH | 6)).unsigned_abs()),
-            (0, None) => return None,
-            (_, None) => {
+    pub(super) fn size(&self, class: Class, header: &[u8; 24], words: u32) -> Option<u64> {
+        let layout_helper = class.layout_helper;
+        let fields = || u64::from((layout_helper & !(SLOW_PATH | 6)).unsigned_abs());
+        let size = match (class.sort, layout_helper) {
+            (Sort::Mirror, _) => u64::from(words) * 8,
+            // Behind the stack is a bitmap of where references may begin
+            // (`InstanceStackChunkKlass::instance_size`).
+            (Sort::Stack { .. }, _) => {
+                let words = u64::from(words);
+                fields() + (words + (words * self.places_of_a_word).div_ceil(64)) * 8
+            }
+            (Sort::Plain, 1..) => fields(),
+            (Sort::Plain, 0) => return None,
+            (Sort::Plain, _) => {
                 let length = header.get(self.length_at..self.length_at + 4)?;
                 let length = i32::from_le_bytes(length.try_into().ok()?);
                 let (header, shift) = ((layout_helper >> 16 & 0xff) as u64, layout_helper & 0xff);
@@ -76,13 +99,27 @@ impl Sizes {
     }
 }
 
+/// What the size of an object follows from.
+#[derive(Clone, Copy)]
+enum Sort {
+    /// Its class, and the length of an array.
+    Plain,
+    /// It is a `java.lang.Class`, with static fields behind its own.
+    Mirror,
+    /// It is the stack of a virtual thread, and says in this field how long it is.
+    Stack { words_at: u64 },
+}
+
+/// The class of the stacks of virtual threads.
+const STACK: &str = "jdk/internal/vm/StackChunk";
+
 /// A class that occurred.
 #[derive(Clone, Copy)]
 pub(super) struct Class {
     /// In the order in which they occurred.
     pub(super) number: u32,
-    pub(super) layout_helper: i32,
-    pub(super) is_mirror: bool,
+    layout_helper: i32,
+    sort: Sort,
 }
 
 /// Room for the archive of classes, which lies in front of the others: that of the JDK has 13 MB,
@@ -167,10 +204,14 @@ impl<'a, M: Memory> Classes<'a, M> {
         }
         let layout_helper = self.layout_helper.read(self.memory, klass).ok()? as i32;
         let internal = self.oops.klass_name(self.memory, klass).ok()?;
-        let is_mirror = internal == "java/lang/Class";
+        let sort = match internal.as_str() {
+            "java/lang/Class" => Sort::Mirror,
+            STACK => Sort::Stack { words_at: self.oops.declared(self.memory, klass, STACK, "size").ok()? },
+            _ => Sort::Plain,
+        };
         let name = crate::locks::external_name(&internal);
-        let class = Class { number: self.all.len() as u32, layout_helper, is_mirror };
-        (layout_helper != 0 || is_mirror).then_some((name, class))
+        let class = Class { number: self.all.len() as u32, layout_helper, sort };
+        (layout_helper != 0 || matches!(sort, Sort::Mirror)).then_some((name, class))
     }
 
     /// The address of the `Klass` of a number.

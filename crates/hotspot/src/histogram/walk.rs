@@ -92,14 +92,14 @@ impl<'a, M: Memory> Walk<'a, M> {
             None => self.last_header(at, end)?,
         };
         let class = self.classes.class(&words)?;
-        let mirror = match class.is_mirror {
-            true => {
-                let bytes = self.bytes(at + self.sizes.mirror_size_at, 4, end)?;
-                Some(u32::from_le_bytes(bytes.try_into().ok()?))
+        let more = match self.sizes.words_at(class) {
+            Some(place) => {
+                let bytes = self.bytes(at + place, 4, end)?;
+                u32::from_le_bytes(bytes.try_into().ok()?)
             }
-            false => None,
+            None => 0,
         };
-        let size = self.sizes.size(class.layout_helper, &words, mirror)?;
+        let size = self.sizes.size(class, &words, more)?;
         (at + size <= end).then_some((class, size))
     }
 

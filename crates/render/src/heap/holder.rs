@@ -1,7 +1,7 @@
 //! A holder in sentences.
 
 use fathom_diagnose::quantity;
-use fathom_heap::report::{Bound, Holder, SUSPECT_ENTRIES, SUSPECT_SHARE, Suspicion};
+use fathom_heap::report::{Bound, HeldBy, Holder, SUSPECT_ENTRIES, SUSPECT_SHARE, Suspicion};
 
 use crate::printable;
 
@@ -25,6 +25,10 @@ pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
     if let Some(field) = &holder.static_field {
         text += &format!(" in {} (static)", printable(field));
     }
+    text += &beside(holder);
+    if let Some(field) = &holder.thread_local {
+        text += &format!(" as value of {} (static ThreadLocal)", printable(field));
+    }
     if let Some((first, others)) = holder.threads.split_first() {
         text += &format!(", held by thread {:?}", printable(first));
         text += &match others.len() {
@@ -43,7 +47,53 @@ pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
             bytes(entries.retained_bytes / entries.count.max(1)),
         );
     }
+    if let Some(loaders) = &holder.loaders {
+        text += &format!(
+            "; {} of {} stay with it, which loaded {} again and again",
+            quantity::plural(loaders.count as usize, "class loader", "class loaders"),
+            printable(&loaders.class),
+            printable(&loaders.repeated),
+        );
+    }
     text
+}
+
+/// The roots that hold it besides the static field that was named: more static fields, local
+/// variables by thread, others by kind.
+fn beside(holder: &Holder) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut locals: Vec<(&str, Vec<&str>)> = Vec::new();
+    for held_by in &holder.held_by {
+        match held_by {
+            HeldBy::Static { field } if Some(field) == holder.static_field.as_ref() => {}
+            HeldBy::Static { field } => parts.push(format!("{} (static)", printable(field))),
+            HeldBy::Root { kind } => parts.push(super::way::root(*kind).to_owned()),
+            HeldBy::Local { thread, frame } => {
+                let frame = frame.as_deref().unwrap_or("a method");
+                match locals.iter_mut().find(|(of, _)| of == thread) {
+                    Some((_, frames)) => frames.push(frame),
+                    None => locals.push((thread, vec![frame])),
+                }
+            }
+        }
+    }
+    for (thread, frames) in locals {
+        let others = match frames.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {}", quantity::plural(n, "other", "others")),
+        };
+        let variables = if frames.len() > 1 { "local variables" } else { "a local variable" };
+        parts.push(format!(
+            "{variables} of {}{others} in thread {:?}",
+            printable(frames[0]),
+            printable(thread)
+        ));
+    }
+    match (holder.static_field.is_some(), parts.len()) {
+        (_, 0) => String::new(),
+        (true, _) => format!(" and in {}", parts.join(", ")),
+        (false, _) => format!(" in {}", parts.join(", ")),
+    }
 }
 
 /// Whether it is a suspect, and by which measure; or why not.
@@ -73,6 +123,14 @@ pub(super) fn judged(holder: &Holder) -> String {
             printable(name),
             quantity::count(*value as f64)
         ),
+        (None, Some(Bound::Array { class, length })) => format!(
+            "not suspected: it is as long as the array of its {}, of {}",
+            printable(class),
+            quantity::plural(usize::try_from(*length).unwrap_or(usize::MAX), "element", "elements")
+        ),
+        (None, Some(Bound::Soft { class })) => {
+            format!("not suspected: {} holds it, and is cleared where memory runs short", printable(class))
+        }
         (None, Some(Bound::Evicts { class })) => format!(
             "not suspected: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
             printable(class)

@@ -2,8 +2,8 @@
 
 use comfy_table::Table;
 use fathom_diagnose::quantity;
-use fathom_heap::Storage;
 use fathom_heap::report::{Group, Screen};
+use fathom_heap::{DamagedPart, FirstDamage, Storage};
 
 use super::{holder, tables, way};
 use crate::printable;
@@ -111,7 +111,7 @@ pub(super) fn notes(screen: &Screen) -> Vec<String> {
     let mut notes = Vec::new();
     if screen.size.unreachable_objects > 0 {
         // Of a dump that is cut off, what holds them may be in the part that is missing.
-        let why = match about.damage.truncated {
+        let why = match about.damage.is_incomplete() {
             true => "nothing that was read reaches (garbage, or held by what is missing)",
             false => "nothing reaches (garbage that was not collected yet)",
         };
@@ -121,7 +121,7 @@ pub(super) fn notes(screen: &Screen) -> Vec<String> {
             bytes(screen.size.unreachable_bytes)
         ));
     }
-    notes.push(format!("sizes: {}", about.layout.in_words()));
+    notes.push(format!("sizes: {}; 1 kB is 1,024 B, 1 MB 1,048,576 B", about.layout.in_words()));
     if about.redacted {
         let note = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
         notes.push(note.to_owned());
@@ -152,8 +152,10 @@ fn damage(screen: &Screen) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.extend(damage.first.as_ref().map(first_damage));
     let counts = [
-        (damage.damaged_segments, "segments could not be read to their ends"),
+        (damage.damaged_records, "records with a length that cannot be right"),
+        (damage.damaged_segments, "places in the heap that could not be read"),
         (damage.unknown_records, "records of unknown kinds"),
         (damage.duplicate_objects, "objects were listed twice"),
         (damage.without_class, "objects whose class is not in the dump: their fields are not read"),
@@ -165,9 +167,32 @@ fn damage(screen: &Screen) -> Vec<String> {
     notes.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
     if damage.skipped_bytes > 0 {
         let at = damage.first_at.unwrap_or(0);
-        notes.push(format!("{} skipped, the first at byte {at}", bytes(damage.skipped_bytes)));
+        let held = match damage.parts_of_heap && !damage.truncated {
+            false => "",
+            true => "; what nothing else refers to counts as held, as what held it may be among them",
+        };
+        notes.push(format!("{} skipped, the first at byte {at}{held}", bytes(damage.skipped_bytes)));
     }
     notes
+}
+
+/// What is damaged first, and where reading went on.
+fn first_damage(first: &FirstDamage) -> String {
+    let FirstDamage { at, part, tag, .. } = first;
+    let length = first.length.unwrap_or(0);
+    let what = match part {
+        DamagedPart::Record => format!("the record at byte {at} (kind {tag:#04x}) says it has {length} B"),
+        DamagedPart::Segment => format!("the segment of the heap at byte {at} says it has {length} B"),
+        DamagedPart::SubRecord => {
+            format!("what is in the heap at byte {at} (kind {tag:#04x}) cannot be read")
+        }
+    };
+    let why = if *part == DamagedPart::SubRecord { "" } else { ", behind which no record begins" };
+    let on = match first.went_on_at {
+        Some(on) => format!("reading went on at byte {on}"),
+        None => "nothing behind it could be read".to_owned(),
+    };
+    format!("damaged: {what}{why}; {on}")
 }
 
 fn holders(out: &mut String, screen: &Screen, top: usize) {

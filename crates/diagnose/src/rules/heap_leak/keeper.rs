@@ -122,6 +122,11 @@ impl<'a> Keeper<'a> {
         }
     }
 
+    /// What it keeps.
+    pub(super) fn bytes(&self) -> f64 {
+        retained(&self.span)
+    }
+
     /// Its class, and what accumulates in it: "java.util.HashMap with 60,000 entries of Session".
     pub(super) fn contents(&self) -> Fact {
         let objects = self.span.figure(figure::OBJECTS).filter(|objects| *objects > 1.0);

@@ -190,3 +190,49 @@ fn readings_that_scatter_too_much_rule_nothing_out() {
     let Judgement::Inconclusive(spot) = judged(&HeapLeak, &scattered.sealed()) else { panic!("decided") };
     assert!(spot.what.fact().find(&live_set::UNCERTAIN).is_some(), "{:?}", spot.what);
 }
+
+#[test]
+fn what_two_dumps_show_growing_is_reported_though_it_costs_nothing_yet() {
+    let grew = [("Web.OPEN", 300.0, Some(20.0), "")];
+    // Collections that take next to nothing, and a heap that is far from full.
+    for (mb, ms) in [(35.0, 5.0), (15.0, 400.0)] {
+        let mut built = log(|i| 100.0 + mb * i, ms);
+        with_dump(&mut built, 500.0, &grew);
+        let Judgement::Found(finding) = judged(&HeapLeak, &built.sealed()) else { panic!("not found: {mb}") };
+        assert_eq!(finding.named(), "Web.OPEN (static)");
+        assert_eq!(finding.confidence, Confidence::Likely);
+        assert_eq!(finding.fact(&pauses::RETAINED_MORE).number("value"), Some(280.0 * MB));
+        // One dump alone shows no growth.
+        let mut built = log(|i| 100.0 + mb * i, ms);
+        with_dump(&mut built, 500.0, &[("Web.OPEN", 300.0, None, "")]);
+        assert!(matches!(judged(&HeapLeak, &built.sealed()), Judgement::Inconclusive(_)), "{mb}");
+    }
+}
+
+#[test]
+fn where_the_log_has_too_little_to_judge_by_two_dumps_are_a_finding() {
+    let with = |holder: (&str, f64, Option<f64>, &str)| {
+        let mut built = Built::jvm("17", "G1", 1_200.0);
+        built.fact(fact::HEAP_MAX_BYTES, "1073741824");
+        for i in 0..100 {
+            let figures = [(figure::HEAP_AFTER_BYTES, f64::from(i) * 5.0 * MB)];
+            built.pause("Pause Young", "Allocation Failure", f64::from(i) * 10.0, 2.0, &figures);
+        }
+        with_dump(&mut built, 500.0, &[holder]);
+        judged(&HeapLeak, &built.sealed())
+    };
+    let Judgement::Found(finding) = with(("Web.OPEN", 400.0, Some(100.0), "")) else { panic!("not found") };
+    assert_eq!(
+        (finding.named(), finding.confidence),
+        ("Web.OPEN (static)".into(), Confidence::ConsistentWith)
+    );
+    assert!(finding.title.to_string().contains("300 MB"), "{}", finding.title);
+    for (bytes, before, bound) in
+        [(400.0, 300.0, ""), (400.0, 100.0, "Web.maxOpen is 5000"), (200.0, 100.0, "")]
+    {
+        assert!(
+            matches!(with(("Web.OPEN", bytes, Some(before), bound)), Judgement::Inconclusive(_)),
+            "{bytes}"
+        );
+    }
+}
