@@ -87,7 +87,7 @@ class Runner:
 
     def commands(self, case, folder, log):
         workload, path = self.workloads[case.workload], self.paths[case.workload]
-        flags = [*case.flags, f"-Xlog:gc*,safepoint:file={log}:time,uptime,level,tags",
+        flags = [*workload.flags, *case.flags, f"-Xlog:gc*,safepoint:file={log}:time,uptime,level,tags",
                  "-XX:StartFlightRecording=settings=profile", f"-Djava.io.tmpdir={folder}"]
         java = [self.java / "bin/java", *flags, "-cp", path, workload.main]
         if not workload.client:

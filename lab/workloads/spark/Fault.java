@@ -1,0 +1,20 @@
+import java.util.List;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+
+/** What may go wrong in the reports. */
+interface Fault {
+    /** Before the first job. */
+    default void prepare(Reports reports) throws Exception {}
+
+    /** Once when the fault begins, and once when it ends. */
+    default void changed(boolean on) throws Exception {}
+
+    /** The sales that a job reads, whether the fault is on or not. */
+    default Dataset<Row> sales(Dataset<Row> sales, boolean on) throws Exception {
+        return sales;
+    }
+
+    /** After each job, with its result. */
+    default void done(List<Row> report, boolean on) throws Exception {}
+}
