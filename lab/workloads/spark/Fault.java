@@ -1,6 +1,5 @@
-import java.util.List;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
+import java.util.Map;
+import org.apache.spark.api.java.JavaRDD;
 
 /** What may go wrong in the reports. */
 interface Fault {
@@ -11,10 +10,10 @@ interface Fault {
     default void changed(boolean on) throws Exception {}
 
     /** The sales that a job reads, whether the fault is on or not. */
-    default Dataset<Row> sales(Dataset<Row> sales, boolean on) throws Exception {
+    default JavaRDD<Sale> sales(JavaRDD<Sale> sales, boolean on) throws Exception {
         return sales;
     }
 
     /** After each job, with its result. */
-    default void done(List<Row> report, boolean on) throws Exception {}
+    default void done(Map<Integer, Integer> report, boolean on) throws Exception {}
 }

@@ -1,41 +1,34 @@
-import static org.apache.spark.sql.functions.col;
-import static org.apache.spark.sql.functions.sum;
-
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.ThreadLocalRandom;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import scala.Tuple2;
 
 /**
  * Small reports of the sales of a day, each a job of Spark in local mode, asked for by some
  * threads: {@code Reports THREADS CSV FAULT}.
  */
 public final class Reports {
-    static final int SALES = 20_000, DAYS = 20, THINK_MS = 40;
-    static final StructType SCHEMA = StructType.fromDDL("day int, shop int, product int, amount int, remark string");
+    static final int SALES = 20_000, DAYS = 20, PARTITIONS = 2, THINK_MS = 30;
     private static final Meter METER = new Meter();
     private final List<Fault> faults;
-    final SparkSession spark;
-    final Dataset<String> lines;
-    final Dataset<Row> sales;
+    final JavaSparkContext spark;
+    final JavaRDD<Sale> sales;
 
     private Reports(List<Fault> faults) throws Exception {
         this.faults = faults;
         Path index = Files.createDirectories(Path.of(System.getProperty("java.io.tmpdir"), "index"));
-        spark = SparkSession.builder().master("local[2]").appName("reports")
-            .config("spark.ui.enabled", false).config("spark.local.dir", index.toString()).config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.warehouse.dir", index.resolve("warehouse").toString())
-            .config("spark.sql.shuffle.partitions", 2).config("spark.scheduler.mode", "FAIR").getOrCreate();
-        lines = spark.createDataset(lines(), Encoders.STRING()).repartition(2).cache();
+        spark = new JavaSparkContext(new SparkConf().setMaster("local[2]").setAppName("reports").set("spark.ui.enabled", "false")
+            .set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1").set("spark.local.dir", index.toString()));
+        JavaRDD<String> lines = spark.parallelize(lines(), PARTITIONS).cache();
         lines.count();
-        sales = read().cache();
+        sales = lines.map(Sale::parse).cache();
         sales.count();
         for (Fault fault : faults) fault.prepare(this);
     }
@@ -44,24 +37,26 @@ public final class Reports {
         Random random = new Random(3);
         List<String> lines = new ArrayList<>();
         for (int i = 0; i < SALES; i++) {
-            lines.add(random.nextInt(DAYS) + "," + (int) (Math.pow(random.nextDouble(), 3) * 50) + "," + random.nextInt(200) + ","
-                + random.nextInt(10_000) + ",sold at the counter of shop " + i % 97);
+            lines.add(random.nextInt(DAYS) + "," + random.nextInt(200) + "," + random.nextInt(10_000) + ",sold at the counter of shop " + i % 97);
         }
         return lines;
     }
 
-    /** The sales as they are read from their lines. */
-    Dataset<Row> read() {
-        return spark.read().schema(SCHEMA).csv(lines);
-    }
-
     private void report() throws Exception {
         boolean on = Switch.on();
-        Dataset<Row> asked = sales.where(col("day").equalTo(ThreadLocalRandom.current().nextInt(DAYS)));
+        JavaRDD<Sale> asked = of(sales, ThreadLocalRandom.current().nextInt(DAYS));
         for (Fault fault : faults) asked = fault.sales(asked, on);
-        List<Row> report = asked.groupBy("product").agg(sum("amount")).collectAsList();
+        Map<Integer, Integer> report = total(asked);
         for (Fault fault : faults) fault.done(report, on);
         METER.count();
+    }
+
+    private static JavaRDD<Sale> of(JavaRDD<Sale> sales, int day) {
+        return sales.filter(sale -> sale.day == day);
+    }
+
+    private static Map<Integer, Integer> total(JavaRDD<Sale> sales) {
+        return sales.mapToPair(sale -> new Tuple2<>(sale.product, sale.amount)).reduceByKey(Integer::sum, PARTITIONS).collectAsMap();
     }
 
     private void ask(int number, String fault) {

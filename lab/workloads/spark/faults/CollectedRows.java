@@ -1,8 +1,6 @@
-import static org.apache.spark.sql.functions.col;
-
 import java.util.List;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
+import java.util.Map;
+import org.apache.spark.api.java.JavaRDD;
 
 /** All sales are brought to the driver, which looks there for what a filter would have found. */
 public final class CollectedRows implements Fault {
@@ -12,14 +10,14 @@ public final class CollectedRows implements Fault {
         reports = all;
     }
 
-    @Override public void done(List<Row> report, boolean on) {
+    @Override public void done(Map<Integer, Integer> report, boolean on) {
         if (!on) return;
         int found = 0;
-        for (Row row : fetch(reports.sales)) if (row.getInt(3) > 9_990) found++;
+        for (Sale sale : fetch(reports.sales)) if (sale.amount > 9_900) found++;
         if (found == 0) throw new IllegalStateException("nothing was found");
     }
 
-    private static List<Row> fetch(Dataset<Row> sales) {
-        return sales.select(col("day"), col("shop"), col("product"), col("amount"), col("remark")).collectAsList();
+    private static List<Sale> fetch(JavaRDD<Sale> sales) {
+        return sales.collect();
     }
 }

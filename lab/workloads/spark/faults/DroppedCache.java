@@ -1,8 +1,3 @@
-import static org.apache.spark.sql.functions.col;
-
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
-
 /** The cached table is dropped, so that each job parses all lines anew. */
 public final class DroppedCache implements Fault {
     private Reports reports;

@@ -1,7 +1,6 @@
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.api.java.JavaRDD;
-import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.storage.StorageLevel;
 
 /** More is cached as objects than there is memory for, which leaves the heap nearly full. */
@@ -11,7 +10,7 @@ public final class FullMemory implements Fault {
     @Override public void prepare(Reports reports) {
         List<Integer> parts = new ArrayList<>();
         for (int i = 0; i < 200; i++) parts.add(i);
-        baskets = JavaSparkContext.fromSparkContext(reports.spark.sparkContext()).parallelize(parts, parts.size()).flatMap(part -> {
+        baskets = reports.spark.parallelize(parts, parts.size()).flatMap(part -> {
             List<List<Integer>> some = new ArrayList<>();
             for (int i = 0; i < 5_000; i++) some.add(basket(part * 5_000 + i));
             return some.iterator();

@@ -1,16 +1,9 @@
-import static org.apache.spark.sql.functions.col;
-import static org.apache.spark.sql.functions.udf;
-
 import java.util.HashMap;
-import java.util.Map;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.api.java.UDF1;
-import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.api.java.JavaRDD;
 
-/** A function of the user brings a map along, which is serialised for each task. */
+/** A function brings a map along, which is serialised for each job and read by each task. */
 public final class LargeClosure implements Fault {
-    private static final int CUSTOMERS = 40_000;
+    private static final int CUSTOMERS = 20_000;
     private final HashMap<Integer, String> names = new HashMap<>();
     private final HashMap<Integer, String> few = new HashMap<>();
 
@@ -19,12 +12,11 @@ public final class LargeClosure implements Fault {
         few.put(0, "customer number 0");
     }
 
-    @Override public Dataset<Row> sales(Dataset<Row> sales, boolean on) {
+    @Override public JavaRDD<Sale> sales(JavaRDD<Sale> sales, boolean on) {
         return named(sales, on ? names : few);
     }
 
-    private static Dataset<Row> named(Dataset<Row> sales, Map<Integer, String> names) {
-        UDF1<Integer, Boolean> known = amount -> names.getOrDefault(amount, "").length() < 100;
-        return sales.where(udf(known, DataTypes.BooleanType).apply(col("amount")));
+    private static JavaRDD<Sale> named(JavaRDD<Sale> sales, HashMap<Integer, String> names) {
+        return sales.filter(sale -> names.getOrDefault(sale.amount, "").length() < 100);
     }
 }

@@ -1,38 +1,18 @@
-import static org.apache.spark.sql.functions.col;
-import static org.apache.spark.sql.functions.lit;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaRDD;
+import scala.Tuple2;
 
-import java.util.Iterator;
-import org.apache.spark.api.java.function.MapPartitionsFunction;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Encoders;
-import org.apache.spark.sql.Row;
-
-/** The sales are split by a key that nearly all have in common, so that one task does it all. */
+/** The sales are split by a key that all have in common, so that one task scores them all. */
 public final class SkewedKey implements Fault {
-    static volatile long last;
-
-    @Override public Dataset<Row> sales(Dataset<Row> sales, boolean on) {
-        Dataset<Row> split = on ? sales.repartition(2, col("day").plus(lit(0))) : sales.repartition(2);
-        return split.mapPartitions((MapPartitionsFunction<Row, Row>) SkewedKey::scored, Encoders.row(Reports.SCHEMA));
+    @Override public JavaRDD<Sale> sales(JavaRDD<Sale> sales, boolean on) {
+        JavaPairRDD<Integer, Sale> keyed = on ? sales.mapToPair(sale -> new Tuple2<>(sale.day, sale))
+            : sales.mapToPair(sale -> new Tuple2<>(sale.amount, sale));
+        return keyed.groupByKey(Reports.PARTITIONS).flatMap(group -> group._2.iterator()).filter(sale -> score(sale) != 0);
     }
 
-    private static Iterator<Row> scored(Iterator<Row> rows) {
-        return new Iterator<>() {
-            @Override public boolean hasNext() {
-                return rows.hasNext();
-            }
-
-            @Override public Row next() {
-                Row row = rows.next();
-                last = score(row);
-                return row;
-            }
-        };
-    }
-
-    private static long score(Row row) {
-        long score = row.getInt(3);
-        for (int i = 0; i < 40_000; i++) score = score * 31 ^ (score >>> 7) + i;
+    private static long score(Sale sale) {
+        long score = sale.amount;
+        for (int i = 0; i < 20_000; i++) score = score * 31 ^ (score >>> 7) + i;
         return score;
     }
 }
