@@ -7,12 +7,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import javax.tools.JavaCompiler;
@@ -20,17 +19,16 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 /**
- * A build service: compiles a package of a library by javac for each request:
+ * A build service: compiles a class of a library by javac for each request:
  * {@code Builds PORT PEER FAULT}.
  */
 public final class Builds {
     static final JavaCompiler JAVAC = ToolProvider.getSystemJavaCompiler();
-    private static final String ROOT = "org/apache/commons/lang3/";
-    private static final List<String> PACKAGES =
-        List.of("arch", "compare", "concurrent/locks", "event", "tuple", "util");
+    private static final List<String> PACKAGES = Stream.of("arch", "compare", "event", "mutable", "tuple", "util")
+        .map("org/apache/commons/lang3/"::concat).toList();
     private static final ThreadLocal<StandardJavaFileManager> FILES = ThreadLocal.withInitial(Builds::files);
     private final List<Fault> faults;
-    private final Map<String, List<Source>> packages = new TreeMap<>();
+    final List<Source> sources = new ArrayList<>();
     final int peer;
 
     private Builds(int peer, List<Fault> faults) throws Exception {
@@ -70,20 +68,20 @@ public final class Builds {
             for (ZipEntry entry : java.util.Collections.list(zip.entries())) {
                 String name = entry.getName();
                 int end = name.lastIndexOf('/');
-                if (!name.endsWith(".java") || !name.startsWith(ROOT) || end < ROOT.length()) continue;
+                if (!name.endsWith(".java") || !PACKAGES.contains(name.substring(0, Math.max(0, end)))) continue;
                 String text = new String(zip.getInputStream(entry).readAllBytes(), StandardCharsets.UTF_8);
-                packages.computeIfAbsent(name.substring(ROOT.length(), end), key -> new ArrayList<>()).add(new Source(name, text));
+                sources.add(new Source(name, text));
             }
         }
     }
 
-    List<Source> anyPackage() {
-        return packages.get(PACKAGES.get(ThreadLocalRandom.current().nextInt(PACKAGES.size())));
+    private Source anySource() {
+        return sources.get(ThreadLocalRandom.current().nextInt(sources.size()));
     }
 
     private String build() throws Exception {
         boolean on = Switch.on();
-        Job job = new Job(anyPackage(), FILES.get());
+        Job job = new Job(anySource(), FILES.get());
         for (Fault fault : faults) fault.plan(job, on);
         Outputs outputs = new Outputs(job.files);
         Callable<Boolean> compilation = () -> compile(job, outputs);

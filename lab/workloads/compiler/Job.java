@@ -5,17 +5,17 @@ import javax.annotation.processing.Processor;
 import javax.tools.JavaCompiler.CompilationTask;
 import javax.tools.StandardJavaFileManager;
 
-/** A compilation: the sources of a package, and how they are to be compiled. */
+/** A compilation: what is compiled, and how. */
 final class Job {
-    final List<Source> sources;
+    final List<Source> sources = new ArrayList<>();
     final List<String> options = new ArrayList<>();
     final List<Processor> processors = new ArrayList<>();
     final StringWriter messages = new StringWriter();
     StandardJavaFileManager files;
     CompilationTask task;
 
-    Job(List<Source> sources, StandardJavaFileManager files) {
-        this.sources = new ArrayList<>(sources);
+    Job(Source source, StandardJavaFileManager files) {
+        sources.add(source);
         this.files = files;
         options.add("-proc:none");
     }

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** A history of builds, which keeps the compiler with all that it knows of each of them. */
 public final class KeptTasks implements Fault {
-    private static final int MOST = Integer.getInteger("builds.kept", 40);
+    private static final int MOST = 62;
     private final ConcurrentLinkedQueue<Job> history = new ConcurrentLinkedQueue<>();
     private final AtomicInteger size = new AtomicInteger();
 

@@ -1,13 +1,13 @@
 import java.util.List;
 
-/** A generated source with eight hundred raw types, of each of which javac now warns. */
+/** A generated source with a thousand raw types, of each of which javac now warns. */
 public final class LintFlood implements Fault {
-    private static final int LISTS = 800;
+    private static final int METHODS = 125;
     private Source source;
 
     @Override public void prepare(Builds builds) {
-        StringBuilder text = new StringBuilder("package generated;\nimport java.util.*;\nfinal class Lists {\n");
-        for (int i = 0; i < LISTS; i++) text.append("    static List list").append(i).append("(Map map) { return (List) map.get(").append(i).append("); }\n");
+        StringBuilder text = new StringBuilder("package generated;\nimport java.util.*;\nabstract class Lists {\n");
+        for (int i = 0; i < METHODS; i++) text.append("    abstract List list").append(i).append("(List a, Map b, Set c, List d, Map e, Set f, List g);\n");
         source = new Source("generated/Lists.java", text.append("}\n").toString());
     }
 

@@ -1,6 +1,6 @@
 /** A source whose calls nest lambdas in an overloaded method, so that javac tries ever more of them. */
 public final class NestedLambdas implements Fault {
-    private static final int DEPTH = Integer.getInteger("builds.depth", 6);
+    private static final int DEPTH = 12;
     private Source source, flat;
 
     @Override public void prepare(Builds builds) {

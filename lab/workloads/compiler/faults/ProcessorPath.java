@@ -3,11 +3,11 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * An annotation processor of sixty rules on a path of its own: javac loads it in a new class
+ * An annotation processor of two hundred rules on a path of its own: javac loads it in a new class
  * loader for each compilation, so that it is never compiled itself.
  */
 public final class ProcessorPath implements Fault {
-    private static final int RULES = 60;
+    private static final int RULES = 200;
     private Path path;
 
     @Override public void prepare(Builds builds) throws Exception {

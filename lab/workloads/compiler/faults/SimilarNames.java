@@ -1,25 +1,35 @@
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import javax.annotation.processing.AbstractProcessor;
 import javax.annotation.processing.RoundEnvironment;
 import javax.lang.model.SourceVersion;
 import javax.lang.model.element.Element;
 import javax.lang.model.element.TypeElement;
 
-/** An annotation processor that compares the name of each member with those of all others. */
+/** An annotation processor that compares the name of each member with all that the library knows. */
 public final class SimilarNames implements Fault {
-    private static final int NAMES = 150;
+    private List<String> known;
+
+    @Override public void prepare(Builds builds) {
+        Pattern word = Pattern.compile("[A-Za-z]\\w+");
+        known = builds.sources.stream().flatMap(source -> word.matcher(source.text).results()).map(MatchResult::group).distinct().toList();
+    }
 
     @Override public void plan(Job job, boolean on) {
         if (!on) return;
         job.options.remove("-proc:none");
-        job.processors.add(new Checker());
+        job.processors.add(new Checker(known));
     }
 
     /** Looks for names that are nearly the same. */
     static final class Checker extends AbstractProcessor {
-        private final List<String> names = new ArrayList<>();
+        private final List<String> known;
+
+        Checker(List<String> known) {
+            this.known = known;
+        }
 
         @Override public Set<String> getSupportedAnnotationTypes() {
             return Set.of("*");
@@ -30,12 +40,13 @@ public final class SimilarNames implements Fault {
         }
 
         @Override public boolean process(Set<? extends TypeElement> annotations, RoundEnvironment round) {
-            for (Element type : round.getRootElements()) {
-                for (Element member : type.getEnclosedElements()) names.add(member.toString());
-            }
             int similar = 0;
-            List<String> some = names.subList(0, Math.min(NAMES, names.size()));
-            for (String one : some) for (String other : some) if (distance(one, other) == 1) similar++;
+            for (Element type : round.getRootElements()) {
+                for (Element member : type.getEnclosedElements()) {
+                    String name = member.toString();
+                    for (String other : known) if (distance(name, other) == 1) similar++;
+                }
+            }
             return similar < 0;
         }
 
