@@ -1,4 +1,4 @@
-/** A source whose calls nest lambdas in an overloaded method, so that javac tries ever more of them. */
+/** A source that nests lambdas in calls of an overloaded method: javac tries all combinations. */
 public final class NestedLambdas implements Fault {
     private static final int DEPTH = 12;
     private Source source, flat;

@@ -11,7 +11,7 @@ public final class ProcessorPath implements Fault {
     private Path path;
 
     @Override public void prepare(Builds builds) throws Exception {
-        path = Builds.folder("processor");
+        path = Builds.folder("naming");
         StringBuilder rules = new StringBuilder();
         for (int i = 0; i < RULES; i++) {
             rules.append("final class Rule").append(i).append(" { static int check(String name) { int bad = ").append(i)

@@ -8,7 +8,7 @@ import javax.lang.model.SourceVersion;
 import javax.lang.model.element.Element;
 import javax.lang.model.element.TypeElement;
 
-/** An annotation processor that compares the name of each member with all that the library knows. */
+/** An annotation processor that compares the name of each member with all of the library. */
 public final class SimilarNames implements Fault {
     private List<String> known;
 

@@ -1,6 +1,6 @@
 import org.apache.spark.api.java.JavaRDD;
 
-/** No fault: each job is given a group and a description, which listeners are told. */
+/** No fault: each job is given a group and a description, of which listeners hear. */
 public final class NamedJobs implements Fault {
     private Reports reports;
 

@@ -1,7 +1,7 @@
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
 
-/** Spark is told to force each file of a shuffle to the disk. */
+/** Each file of a shuffle is forced to the disk. */
 public final class SyncedShuffle implements Fault {
     private static final int PARTITIONS = 8;
 
