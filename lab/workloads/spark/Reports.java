@@ -15,7 +15,7 @@ import scala.Tuple2;
  * threads: {@code Reports THREADS CSV FAULT}.
  */
 public final class Reports {
-    static final int SALES = 20_000, DAYS = 20, PARTITIONS = 2, THINK_MS = 30;
+    static final int SALES = 20_000, DAYS = 20, PARTITIONS = 2, THINK_MS = 30, WARM_JOBS = 250;
     private static final Meter METER = new Meter();
     private final List<Fault> faults;
     final JavaSparkContext spark;
@@ -79,6 +79,7 @@ public final class Reports {
             new Thread(() -> reports.ask(number, args[2]), "reporter-" + i).start();
         }
         METER.write(args[1]);
+        while (!Boolean.getBoolean("lab.cold") && METER.all() < WARM_JOBS) Thread.sleep(50);
         Switch.follow(on -> {
             for (Fault fault : faults) fault.changed(on);
         });
