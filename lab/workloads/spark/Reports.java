@@ -15,7 +15,7 @@ import scala.Tuple2;
  * threads: {@code Reports THREADS CSV FAULT}.
  */
 public final class Reports {
-    static final int SALES = 20_000, DAYS = 20, PARTITIONS = 2, THINK_MS = 30, WARM_JOBS = 250;
+    static final int SALES = 80_000, DAYS = 20, PARTITIONS = 2, THINK_MS = 30, WARM_JOBS = 250;
     private static final Meter METER = new Meter();
     private final List<Fault> faults;
     final JavaSparkContext spark;

@@ -4,7 +4,7 @@ import org.apache.spark.broadcast.Broadcast;
 
 /** A table of prices is broadcast for each job instead of once. */
 public final class BroadcastPerJob implements Fault {
-    private static final int PRICES = 500_000;
+    private static final int PRICES = 4_000_000;
     private final int[] prices = new Random(1).ints(PRICES).toArray();
     private Reports reports;
     private Broadcast<int[]> once;

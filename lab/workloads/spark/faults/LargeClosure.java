@@ -3,7 +3,7 @@ import org.apache.spark.api.java.JavaRDD;
 
 /** A function brings a map along, which is serialised for each job and read by each task. */
 public final class LargeClosure implements Fault {
-    private static final int CUSTOMERS = 20_000;
+    private static final int CUSTOMERS = 60_000;
     private final HashMap<Integer, String> names = new HashMap<>();
     private final HashMap<Integer, String> few = new HashMap<>();
 
