@@ -28,15 +28,16 @@ public final class Builds {
         .map("org/apache/commons/lang3/"::concat).toList();
     private static final int WARM_BUILDS = 300;
     private static final ThreadLocal<StandardJavaFileManager> FILES = ThreadLocal.withInitial(Builds::files);
-    private final List<Fault> faults;
+    private List<Fault> faults = List.of();
     final List<Source> sources = new ArrayList<>();
     final int peer;
 
     private Builds(int peer, List<Fault> faults) throws Exception {
         this.peer = peer;
-        this.faults = faults;
         readSources();
         for (Fault fault : faults) fault.prepare(this);
+        for (int i = 0; !Boolean.getBoolean("lab.cold") && i < WARM_BUILDS; i++) build();
+        this.faults = faults;
     }
 
     private static List<File> path() {
@@ -116,7 +117,6 @@ public final class Builds {
     public static void main(String[] args) throws Exception {
         List<Fault> faults = Faults.named(args[2], Fault.class);
         Builds builds = new Builds(Integer.parseInt(args[1]), faults);
-        for (int i = 0; !Boolean.getBoolean("lab.cold") && i < WARM_BUILDS; i++) builds.build();
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0])), 200);
         AtomicInteger number = new AtomicInteger();
         server.setExecutor(Executors.newFixedThreadPool(8, task -> new Thread(task, "builder-" + number.incrementAndGet())));
