@@ -25,18 +25,21 @@ public final class Reports {
         this.faults = faults;
         Path index = Files.createDirectories(Path.of(System.getProperty("java.io.tmpdir"), "index"));
         spark = new JavaSparkContext(new SparkConf().setMaster("local[2]").setAppName("reports").set("spark.ui.enabled", "false")
-            .set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1").set("spark.local.dir", index.toString()));
-        JavaRDD<String> lines = spark.parallelize(lines(), PARTITIONS).cache();
+            .set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1").set("spark.local.dir", index.toString())
+            // A task is broadcast in a block; one of 4 MB would be a humongous object.
+            .set("spark.broadcast.blockSize", "256k"));
+        // What `parallelize` is given goes along with each task: so the lines are made in the tasks.
+        JavaRDD<String> lines = spark.parallelize(List.of(0, 1), PARTITIONS).flatMap(part -> lines(part).iterator()).cache();
         lines.count();
         sales = lines.map(Sale::parse).cache();
         sales.count();
         for (Fault fault : faults) fault.prepare(this);
     }
 
-    private static List<String> lines() {
-        Random random = new Random(3);
+    private static List<String> lines(int part) {
+        Random random = new Random(part);
         List<String> lines = new ArrayList<>();
-        for (int i = 0; i < SALES; i++) {
+        for (int i = 0; i < SALES / PARTITIONS; i++) {
             lines.add(random.nextInt(DAYS) + "," + random.nextInt(200) + "," + random.nextInt(10_000) + ",sold at the counter of shop " + i % 97);
         }
         return lines;
