@@ -28,7 +28,7 @@ public final class Reports {
             .set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1").set("spark.local.dir", index.toString())
             // A task is broadcast in a block; one of 4 MB would be a humongous object.
             .set("spark.broadcast.blockSize", "256k"));
-        // What `parallelize` is given goes along with each task: so the lines are made in the tasks.
+        // What `parallelize` is given goes along with each task, so the tasks make the lines.
         JavaRDD<String> lines = spark.parallelize(List.of(0, 1), PARTITIONS).flatMap(part -> lines(part).iterator()).cache();
         lines.count();
         sales = lines.map(Sale::parse).cache();
