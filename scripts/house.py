@@ -41,7 +41,7 @@ FIELD_WORDS = {
 }
 FOREIGN = re.compile(r"(?<![\w-])(" + "|".join(FIELD_WORDS) + r")(?![\w-])", re.IGNORECASE)
 # Names that others gave, identifiers, and keys of a published schema.
-QUOTED = re.compile(r"trace processor|`[^`]*`|\bstretches(?=\")")
+QUOTED = re.compile(r"trace processor|[aA]nnotation processors?|-processor\w*|`[^`]*`|\bstretches(?=\")")
 # Comments and strings; a character and what is neither are passed over.
 PROSE = re.compile(r"""//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""", re.S)
 DOCUMENTS = re.compile(r"^(README|ARCHITECTURE|CONTRIBUTING|CHANGELOG)\.md$|^docs/.*\.md$")

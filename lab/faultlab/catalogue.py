@@ -48,6 +48,7 @@ class Case:
     asks_less: bool = False
     quick: bool = False
     java_min: int = 17
+    java_max: int = 99
     note: str = ""
     options: dict = field(default_factory=dict)
 

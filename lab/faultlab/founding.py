@@ -287,7 +287,7 @@ def make(args, fathom):
     cases, out, docs = read(), Path(args.out).resolve(), Path(args.pages).resolve()
     if unknown := set(args.cases) - set(cases) - set(compared.read()):
         sys.exit(f"lab/run: no such case: {', '.join(sorted(unknown))}")
-    feature, java = workloads.java_home(fathom, args.java)
+    feature, java, _ = workloads.java_home(fathom, args.java)
     too_new = {case.program for case in cases.values() if case.java_min > feature}
     classes, keeper, failed = compile_programs(java, out, too_new), Keeper(), 0
     images = docs.parent / "images/cases"

@@ -58,8 +58,8 @@ def run_cases(args):
     next time.
     """
     fathom, out = tool(args), Path(args.out).resolve()
-    feature, java = workloads.java_home(fathom, args.java)
-    chosen = [c for c in choose(catalogue.read(), args) if c.java_min <= feature]
+    feature, java, compiler = workloads.java_home(fathom, args.java)
+    chosen = [c for c in choose(catalogue.read(), args) if c.java_min <= feature <= c.java_max]
     if args.always:
         chosen = [dataclasses.replace(c, always=True) for c in chosen if not c.quiet]
     due = [c for c in chosen if args.anew or not (out / c.id / RESULT).exists()]
@@ -67,7 +67,7 @@ def run_cases(args):
     all_workloads = workloads.read()
     for sent in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sent, lambda *_: sys.exit(143))
-    paths = {name: workloads.compile_workload(all_workloads[name], java, out)
+    paths = {name: workloads.compile_workload(all_workloads[name], compiler, out)
              for name in sorted({c.workload for c in due})}
     keeper, failed, began = Keeper(), 0, time.monotonic()
     runner = Runner(fathom, java, feature, args.seconds, paths, all_workloads, out, keeper)
@@ -100,7 +100,7 @@ def score_runs(args):
         return always.score_runs(choose(catalogue.read(), args), folders, fathom)
     jmc = None
     if not args.no_jmc:
-        _, java = workloads.java_home(fathom, None)
+        _, java, _ = workloads.java_home(fathom, None)
         jmc = rivals.Jmc(java, folders[0])
     rows = score.score(choose(catalogue.read(), args), folders, fathom, jmc, lambda said: print(said, flush=True))
     if not rows:

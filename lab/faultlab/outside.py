@@ -16,6 +16,8 @@ LITTLE_OF_A_CPU_US = 60_000
 WRITER = ("import os,sys\nf=os.open(sys.argv[1],os.O_WRONLY|os.O_CREAT|os.O_DSYNC)\n"
           "while True:\n os.pwrite(f,b'x'*262144,0)")
 BURN = "while True: pass"
+# What jcmd asks the JVM again and again, and the seconds in between.
+ASKED = {"class-histograms": ("GC.class_histogram", "0.1"), "heap-figures": ("GC.heap_info", "2")}
 
 
 class Outside:
@@ -70,9 +72,10 @@ class Outside:
         elif self.what == "stop":
             enter(held("stopped", self.pid))
             os.kill(self.pid, signal.SIGSTOP)
-        elif self.what == "class-histograms":
+        elif self.what in ASKED:
             jcmd = Path(f"/proc/{self.pid}/exe").resolve().with_name("jcmd")
-            enter(started(["sh", "-c", 'while "$0" "$1" GC.class_histogram; do sleep 0.1; done', jcmd, str(self.pid)],
+            what, pause = ASKED[self.what]
+            enter(started(["sh", "-c", 'while "$0" "$1" $2; do sleep $3; done', jcmd, str(self.pid), what, pause],
                           stdout=subprocess.DEVNULL))
         elif self.what == "freeze-log":
             enter(held("frozen", self.folder / "disk"))

@@ -15,7 +15,8 @@ RECORD_SECONDS = 22
 LEAST_SECONDS = 5
 # The part of the recording in which the fault is on.
 FAULT_FROM, FAULT_UNTIL = 9 / 22, 16 / 22
-READY_WITHIN = 60
+# Some services do some hundred operations before, so that a busy machine warms them up as well.
+READY_WITHIN = 240
 DUMP_WITHIN = 30
 RESULT = "result.json"
 # Marks the folder of a run that has not ended, or was aborted.
@@ -87,7 +88,7 @@ class Runner:
 
     def commands(self, case, folder, log):
         workload, path = self.workloads[case.workload], self.paths[case.workload]
-        flags = [*case.flags, f"-Xlog:gc*,safepoint:file={log}:time,uptime,level,tags",
+        flags = [*workload.flags, *case.flags, f"-Xlog:gc*,safepoint:file={log}:time,uptime,level,tags",
                  "-XX:StartFlightRecording=settings=profile", f"-Djava.io.tmpdir={folder}"]
         java = [self.java / "bin/java", *flags, "-cp", path, workload.main]
         if not workload.client:

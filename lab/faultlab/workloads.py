@@ -10,6 +10,8 @@ from pathlib import Path
 from .catalogue import LAB
 
 BURST_METHODS = 500
+# The sources of the workloads are of this release.
+OLDEST = 17
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Workload:
     warm_seconds: float
     jars: tuple = ()
     client: str = ""
+    flags: tuple = ()
 
 
 def read():
@@ -31,14 +34,47 @@ def read():
 
 
 def java_home(fathom, wanted):
-    """The home of a JDK that has a compiler and is of the requested release, or the newest."""
+    """The home of the JDK of the requested release, or of the newest, and the home of one that has
+    a compiler: a runtime runs what another JDK compiled.
+    """
     jdks = json.loads(subprocess.check_output([fathom, "jdks", "--json"]))["jdks"]
-    homes = {str(jdk["feature"]): jdk["home"] for jdk in jdks if jdk["javac"]}
-    if not homes or wanted and wanted not in homes:
+    homes = {str(jdk["feature"]): jdk["home"] for jdk in jdks if jdk["feature"] >= OLDEST}
+    compilers = {str(jdk["feature"]): jdk["home"] for jdk in jdks if jdk["javac"] and jdk["feature"] >= OLDEST}
+    if not compilers or wanted and wanted not in homes:
         have = ", ".join(sorted(homes)) or "none"
-        raise SystemExit(f"lab/run: no JDK {wanted or ''} with a compiler; fathom jdks lists: {have}")
-    feature = wanted or max(homes, key=int)
-    return int(feature), Path(homes[feature])
+        raise SystemExit(f"lab/run: no JDK {wanted or ''}, or none with a compiler; fathom jdks lists: {have}")
+    newest = max(compilers, key=int)
+    feature = wanted or newest
+    return int(feature), Path(homes[feature]), Path(compilers.get(feature, compilers[newest]))
+
+
+def pinned():
+    """The jars of lab/jars.tsv, by `artifact` or, if it has one, `artifact:classifier`; where there
+    are several versions, by `artifact-version` too.
+    """
+    found = {}
+    for line in (LAB / "jars.tsv").read_text().splitlines():
+        if line and not line.startswith("#"):
+            coordinates, checksum = line.split("\t")
+            jar = Jar(*coordinates.split(":"), checksum=checksum)
+            found.setdefault(jar.artifact + (jar.classifier and f":{jar.classifier}"), jar)
+            found[f"{jar.artifact}-{jar.version}"] = jar
+    return found
+
+
+@dataclass(frozen=True)
+class Jar:
+    """A jar that Maven brings."""
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str = ""
+    checksum: str = ""
+
+    @property
+    def file(self):
+        return f"{self.artifact}-{self.version}{self.classifier and '-' + self.classifier}.jar"
 
 
 def bring_jars(needed, folder):
@@ -46,29 +82,32 @@ def bring_jars(needed, folder):
     checksum.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    pinned = {}
-    for line in (LAB / "jars.tsv").read_text().splitlines():
-        if line and not line.startswith("#"):
-            coordinates, checksum = line.split("\t")
-            pinned[coordinates.split(":")[1]] = (coordinates, checksum)
-    found = []
-    for artifact in needed:
-        coordinates, checksum = pinned[artifact]
-        jar = folder / "{1}-{2}.jar".format(*coordinates.split(":"))
-        if not jar.exists():
-            fetch(coordinates, folder)
-        if hashlib.sha256(jar.read_bytes()).hexdigest() != checksum:
-            jar.unlink()
-            raise SystemExit(f"lab/run: {coordinates} is not the jar that lab/jars.tsv names")
-        found.append(jar)
-    return found
+    jars = pinned()
+    found = [jars[one] for one in needed]
+    if missing := [jar for jar in found if not (folder / jar.file).exists()]:
+        fetch(missing, folder)
+    for jar in found:
+        file = folder / jar.file
+        if hashlib.sha256(file.read_bytes()).hexdigest() != jar.checksum:
+            file.unlink()
+            raise SystemExit(f"lab/run: {file.name} is not the jar that lab/jars.tsv names")
+    return [folder / jar.file for jar in found]
 
 
-def fetch(coordinates, folder):
+def fetch(jars, folder):
+    """Has Maven copy jars, without what they depend on, as the dependencies of a project."""
+    wanted = "".join(
+        f"<dependency><groupId>{jar.group}</groupId><artifactId>{jar.artifact}</artifactId><version>{jar.version}</version>"
+        f"{jar.classifier and f'<classifier>{jar.classifier}</classifier>'}"
+        "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
+        for jar in jars)
+    (folder / "pom.xml").write_text(
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>lab</groupId>'
+        f"<artifactId>lab</artifactId><version>1</version><dependencies>{wanted}</dependencies></project>")
     plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
-    command = ["mvn", "-q", "-B", f"{plugin}:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={folder}"]
+    command = ["mvn", "-q", "-B", f"{plugin}:copy-dependencies", f"-DoutputDirectory={folder}"]
     if subprocess.run(command, cwd=folder, check=False).returncode:
-        raise SystemExit(f"lab/run: Maven could not fetch {coordinates}")
+        raise SystemExit(f"lab/run: Maven could not fetch {', '.join(jar.file for jar in jars)}")
 
 
 def burst_source(folder):

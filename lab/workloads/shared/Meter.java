@@ -11,6 +11,10 @@ final class Meter {
         done.increment();
     }
 
+    long all() {
+        return done.sum();
+    }
+
     /** Writes the table from a thread of its own, until the program ends. */
     void write(String csv) {
         Thread thread = new Thread(() -> table(csv), "meter");

@@ -1,0 +1,2 @@
+/** No fault: half of the clients ask for nothing. */
+public final class FewerClients implements Fault {}

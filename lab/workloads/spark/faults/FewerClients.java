@@ -1,0 +1,2 @@
+/** No fault: all threads but one ask for nothing. */
+public final class FewerClients implements Fault {}
