@@ -119,9 +119,13 @@ impl<'a> Growth<'a> {
     ) -> Option<Spread<'g, 'a>> {
         let is_below = |g: &&Grown<'a>| share_below(case, &g.part, method, self) >= OF_IT;
         let parts: Vec<&'g Grown<'a>> = running.iter().copied().filter(is_below).collect();
-        // What it took before is all of that, and not only of what takes more now.
+        // What it took before is all of that, and not only of what takes more now; unless as much
+        // below it takes less: its code is another one now.
         let (slow, base) = self.all_below(case, method);
-        let (slow, base) = (slow.max(sums.slow), base.max(sums.base));
+        let (slow, base) = match slow - base >= MOST * (sums.slow - sums.base) {
+            true => (slow.max(sums.slow), base.max(sums.base)),
+            false => (sums.slow, sums.base),
+        };
         let spread = Spread { method, caller: self.called_from(case, &parts, method), slow, base, parts };
         let largest = spread.parts.iter().map(|g| g.by()).fold(0.0, f64::max);
         (spread.parts.len() > 1 && spread.by() >= WIDER * largest).then_some(spread)
