@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use fathom_compare::causes::{Cause, Cost};
-use fathom_compare::verify::VerifyReport;
+use fathom_compare::verify::{Change, VerifyReport};
 use fathom_diagnose::quantity;
 
 use crate::printable;
@@ -37,11 +37,14 @@ pub fn text(report: &VerifyReport) -> String {
         let _ =
             writeln!(out, "  {}: {title} ({})\n      costs {cost}{seen}", new.rule, new.confidence.word());
     }
-    if !report.gains.is_empty() {
-        out.push_str("\nGained\n");
-    }
-    for gain in &report.gains {
-        let _ = writeln!(out, "  {}", printable(&gain.words));
+    let sections =
+        [(Change::Better, "Gained"), (Change::Worse, "Worse"), (Change::NotSure, "Not surely changed")];
+    for (change, title) in sections {
+        let of_it = report.gains.iter().filter(|gain| gain.change == change);
+        for (i, gain) in of_it.enumerate() {
+            let _ = if i == 0 { writeln!(out, "\n{title}") } else { Ok(()) };
+            let _ = writeln!(out, "  {}", printable(&gain.words));
+        }
     }
     let mut rows = table(&["", "before", "after"], &[1, 2]);
     for differing in &report.differing {

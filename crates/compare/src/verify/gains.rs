@@ -5,6 +5,18 @@ use serde::Serialize;
 
 use crate::recordings::{Measure, RecordingsReport};
 
+/// Whether a metric became better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// It is better in AFTER.
+    Better,
+    /// It is worse.
+    Worse,
+    /// Its interval holds both; or, where it has none, it differs by less than two runs do.
+    NotSure,
+}
+
 /// A metric of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Gain {
@@ -21,6 +33,8 @@ pub struct Gain {
     /// After divided by before, with the ends of its interval of 95%; absent where segments of the
     /// two cannot be tested.
     pub ratio: Option<[f64; 3]>,
+    /// Whether that is better.
+    pub change: Change,
     /// What the findings of BEFORE promise for it, after divided by before; absent where they say
     /// nothing of it.
     pub predicted: Option<f64>,
@@ -28,6 +42,9 @@ pub struct Gain {
     pub words: String,
 }
 
+/// By how many times a metric without an interval may differ between two runs of the same program
+/// (docs/verify.md).
+const ALIKE: f64 = 1.25;
 /// Metrics that are shown, in this order.
 const SHOWN: [&str; 5] = ["throughput", "gc.stopped", "gc.longest", "gc.total", "gc.median"];
 
@@ -58,8 +75,26 @@ fn predicted(before: &Diagnosis, measure: &Measure, covers_s: f64) -> Option<f64
         .then(|| 1.0 + usual * explained * before.loss.lost_ms / 1e3 / done)
 }
 
+/// `ratio` and `values`: after to before, and before and after.
+fn changed(id: &str, ratio: Option<[f64; 3]>, (before, after): (f64, f64)) -> Change {
+    let (low, high) = match ratio {
+        Some([_, low, high]) => (low, high),
+        None => (after / before / ALIKE, after / before * ALIKE),
+    };
+    // More operations are better, and less of all else.
+    let more_is_better = id == "throughput";
+    match (low > 1.0, high < 1.0) {
+        (true, _) if more_is_better => Change::Better,
+        (_, true) if !more_is_better => Change::Better,
+        (false, false) => Change::NotSure,
+
+        _ => Change::Worse,
+    }
+}
+
 fn gain(id: &'static str, measure: &Measure, predicted: Option<f64>) -> Gain {
     let ratio = measure.held.and_then(|held| held.ratio).map(|e| [e.ratio, e.low, e.high]);
+    let becomes = changed(id, ratio, (measure.first, measure.second));
     let change = |ratio: f64| {
         let sign = if ratio >= 1.0 { "+" } else { "-" };
         format!("{sign}{}", quantity::share((ratio - 1.0).abs()))
@@ -100,7 +135,26 @@ fn gain(id: &'static str, measure: &Measure, predicted: Option<f64>) -> Gain {
         before: measure.first,
         after: measure.second,
         ratio,
+        change: becomes,
         predicted,
         words: format!("{changed}{promised}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_operations_are_better_and_longer_stops_are_worse() {
+        let of = |id, ratio| changed(id, Some(ratio), (1.0, 1.0));
+        assert_eq!(of("throughput", [1.2, 1.1, 1.3]), Change::Better);
+        assert_eq!(of("throughput", [0.8, 0.7, 0.9]), Change::Worse);
+        assert_eq!(of("throughput", [1.2, 0.9, 1.5]), Change::NotSure);
+        assert_eq!(of("gc.stopped", [0.8, 0.7, 0.9]), Change::Better);
+        let plain = |before, after| changed("gc.longest", None, (before, after));
+        assert_eq!((plain(10.0, 30.0), plain(30.0, 10.0)), (Change::Worse, Change::Better));
+        assert_eq!((plain(10.0, 11.0), plain(0.0, 0.0)), (Change::NotSure, Change::NotSure));
+        assert_eq!(plain(0.0, 5.0), Change::Worse);
     }
 }

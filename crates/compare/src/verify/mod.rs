@@ -21,7 +21,7 @@ use fathom_diagnose::{Diagnosis, Measure, Options, Status, WindowError, diagnose
 use fathom_recording::Recording;
 use serde::Serialize;
 
-pub use gains::Gain;
+pub use gains::{Change, Gain};
 
 use crate::causes::{self, Cause, New, Sides, State};
 use crate::recordings::{self, Asked, Differing, RecordingsReport};
