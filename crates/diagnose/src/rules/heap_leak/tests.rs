@@ -222,10 +222,7 @@ fn where_the_log_has_too_little_to_judge_by_two_dumps_are_a_finding() {
         judged(&HeapLeak, &built.sealed())
     };
     let Judgement::Found(finding) = with(("Web.OPEN", 400.0, Some(100.0), "")) else { panic!("not found") };
-    assert_eq!(
-        (finding.named(), finding.confidence),
-        ("Web.OPEN (static)".into(), Confidence::ConsistentWith)
-    );
+    assert_eq!((finding.named(), finding.confidence), ("Web.OPEN (static)", Confidence::ConsistentWith));
     assert!(finding.title.to_string().contains("300 MB"), "{}", finding.title);
     for (bytes, before, bound) in
         [(400.0, 300.0, ""), (400.0, 100.0, "Web.maxOpen is 5000"), (200.0, 100.0, "")]
