@@ -33,6 +33,8 @@ super::metrics! {
         "the log shows the time lost here; waits for a CPU are shorter than these; whether it is a loop, a copy or a fault is not in the log";
     ONE_LATE_THREAD = "reason-one-late-thread",
         "the log shows the time lost here; a few safepoints among many fast ones point at one late thread, which the log does not name";
+    FEW_WERE_LATE = "reason-few-were-late",
+        "the log shows the time lost here; that few times, a thread that got no CPU looks like one whose code runs on, and switches of threads, which would show it, were not recorded";
     RAN_ON = "reason-last-ran-on",
         "the switches of the threads name the one that came last and show that it ran on for longer than to the next poll";
     NOT_HELD_BACK = "reason-last-not-held-back",

@@ -43,6 +43,8 @@ const THROUGHOUT: f64 = 0.3;
 const SLICES_MS: f64 = 150.0;
 /// Waits that a thread's own code rarely makes: a loop or a copy of seconds. Milliseconds.
 const VERY_LATE_MS: f64 = 1_000.0;
+/// So many late safepoints are no chance.
+const AGAIN: usize = 3;
 /// What keeps a thread from going on to its poll, whatever its code: the cause is that, and has
 /// rules of its own.
 const HELD_BACK: [Category; 7] = [
@@ -309,12 +311,16 @@ fn found(
     let machine = trivially || (part >= THROUGHOUT && usually < SLICES_MS);
     let leaving = longest.leave_ms > longest.reach_ms;
     let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
+    // Without the switches of the threads, one that gets no CPU for a while looks like one whose
+    // code runs on: that happens now and then, and not again and again.
+    let is_chance = part >= THROUGHOUT && slow.len() < AGAIN && !very_late && late.is_none();
     let (culprit, ground, why) = match (leaving, machine) {
         (false, false) if very_late && collections_were_held_up(case, jvm) => {
             (&culprits::HELD_UP, Ground::Fits, &reasons::HELD_UP)
         }
         (true, _) => (&culprits::VM_THREAD, Ground::Incomplete, &reasons::VM_THREAD_WITHOUT_CPU),
         (_, true) => (&culprits::NO_CPU, Ground::Fits, &reasons::TRIVIAL_ARE_SLOW),
+        _ if is_chance => (&culprits::LATE_THREAD, Ground::Fits, &reasons::FEW_WERE_LATE),
         _ if part >= THROUGHOUT => (&culprits::NO_POLL, Ground::Incomplete, &reasons::TIME_LOST_HERE),
         _ => (&culprits::LATE_THREAD, Ground::Incomplete, &reasons::ONE_LATE_THREAD),
     };

@@ -29,6 +29,16 @@ fn one_late_thread_is_found_and_not_named() {
 }
 
 #[test]
+fn one_late_safepoint_alone_may_be_a_thread_that_got_no_cpu() {
+    let of = |count: usize| match safepoints((0..count).map(|_| ("ThreadDump", 900.0, 0.0))) {
+        Judgement::Found(found) => (found.confidence, found.culprit.fact().metric == &culprits::NO_POLL),
+        _ => panic!("not found"),
+    };
+    assert_eq!(of(1), (Confidence::ConsistentWith, false));
+    assert_eq!(of(AGAIN), (Confidence::Likely, true), "again and again");
+}
+
+#[test]
 fn threads_that_are_late_by_a_minute_where_a_collection_was_held_up_in_the_kernel_are_not_a_loops_doing() {
     let late = |sys_s: f64, swap: &str| {
         let mut built = Built::jvm("8", "CMS", 600.0);
