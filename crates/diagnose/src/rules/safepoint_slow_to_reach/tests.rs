@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Confidence;
-use crate::built::{Built, judged};
+use crate::built::{Built, judged, slow_and_base};
 use crate::facts::{links, remedies};
 
 fn safepoints(waits: impl IntoIterator<Item = (&'static str, f64, f64)>) -> Judgement {
@@ -30,9 +30,20 @@ fn one_late_thread_is_found_and_not_named() {
 
 #[test]
 fn one_late_safepoint_alone_may_be_a_thread_that_got_no_cpu() {
-    let of = |count: usize| match safepoints((0..count).map(|_| ("ThreadDump", 900.0, 0.0))) {
-        Judgement::Found(found) => (found.confidence, found.culprit.fact().metric == &culprits::NO_POLL),
-        _ => panic!("not found"),
+    let of = |count: usize| {
+        let mut built = Built::jvm("21", "Parallel", 100.0);
+        let mut stop = |at_s: f64, reach_ms: f64| {
+            let figures = [(figure::REACH_NS, reach_ms * 1e6), (figure::LEAVE_NS, 0.0)];
+            built.span(kind::SAFEPOINT, "ThreadDump", at_s, reach_ms + 1.0, &figures, &[]);
+        };
+        (0..40).for_each(|i| stop(f64::from(i), 0.2));
+        (0..count).for_each(|i| stop(50.0 + i as f64, 700.0));
+        let recording = built.sealed();
+        let case = slow_and_base(&recording, (50, 54), (0, 40), 0.5);
+        match SafepointSlowToReach.judge(&case, ProcessId(0)) {
+            Judgement::Found(found) => (found.confidence, found.culprit.fact().metric == &culprits::NO_POLL),
+            _ => panic!("not found"),
+        }
     };
     assert_eq!(of(1), (Confidence::ConsistentWith, false));
     assert_eq!(of(AGAIN), (Confidence::Likely, true), "again and again");
