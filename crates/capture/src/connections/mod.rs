@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use fathom_recording::vocabulary::{live, source};
-use fathom_recording::{ProcessId, Scope};
+use fathom_recording::{ProcessId, Scope, quantity};
 use rustix::time::{ClockId, clock_getres};
 
 use crate::bpf::iterator::OfProcess;
@@ -160,6 +160,8 @@ struct Collected {
     loaded: Option<ConnectionsSkel<'static>>,
     watched: HashMap<i32, Watched>,
     tick_s: f64,
+    /// Processes for which there was no room.
+    left_out: usize,
 }
 
 impl Collector for Collected {
@@ -180,12 +182,8 @@ impl Collector for Collected {
             return;
         }
         if self.watched.len() >= MOST_PROCESSES {
-            return cx.unseen(Unavailable {
-                scope: Some(Scope::of_process(i64::from(pid))),
-                what: format!("{WHAT} of process {pid}"),
-                why: format!("{MOST_PROCESSES} other processes are read"),
-                remedy: String::new(),
-            });
+            self.left_out += 1;
+            return;
         }
         let Some(loaded) = &self.loaded else { return };
         match OfProcess::attach(&loaded.progs.on_file, pid) {
@@ -216,6 +214,14 @@ impl Collector for Collected {
         for (pid, watched) in self.watched.iter_mut().filter(|(_, watched)| due >= watched.next) {
             // A process that has ended has no sockets.
             let _ = watched.read(*pid, tick_s, cx);
+        }
+        if self.left_out > 0 {
+            cx.unseen(Unavailable {
+                scope: Some(Scope::nothing()),
+                what: format!("{WHAT}, of {}", quantity::plural(self.left_out, "process", "processes")),
+                why: format!("{MOST_PROCESSES} others are read"),
+                remedy: "record the process alone, with -p".into(),
+            });
         }
         self.watched.clear();
         self.loaded = None;

@@ -135,8 +135,16 @@ pub(super) fn judged(holder: &Holder) -> String {
             "not suspected: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
             printable(class)
         ),
-        (None, None) => {
-            "not suspected: its share or the number of its entries is below the measure".to_owned()
+        (None, None) if holder.share < SUSPECT_SHARE => {
+            format!("not suspected: it is less than {share} of the heap")
         }
+        (None, None) => match &holder.entries {
+            Some(entries) => format!(
+                "not suspected: it has {}, fewer than {}",
+                quantity::plural(usize::try_from(entries.count).unwrap_or(usize::MAX), "entry", "entries"),
+                quantity::count(SUSPECT_ENTRIES as f64)
+            ),
+            None => "not suspected: no collection is seen here whose entries could grow".to_owned(),
+        },
     }
 }
