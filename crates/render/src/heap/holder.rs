@@ -132,7 +132,8 @@ pub(super) fn judged(holder: &Holder) -> String {
             format!("not suspected: {} holds it, and is cleared where memory runs short", printable(class))
         }
         (None, Some(Bound::Evicts { class })) => format!(
-            "not suspected: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest",
+            "not suspected: {} is a class of the application below LinkedHashMap, as caches are that evict the eldest; whether \
+             it does, a dump does not show",
             printable(class)
         ),
         (None, None) if holder.share < SUSPECT_SHARE => {

@@ -90,7 +90,7 @@ pub fn ways(report: &WaysReport) -> String {
     let referrers = quantity::plural(report.referrers as usize, "object refers", "objects refer");
     out += &format!("  {referrers} to it; the shortest way through each of the first of them:\n");
     if report.ways.is_empty() {
-        out += "  nothing reaches it: it is garbage that was not collected yet\n";
+        out += "  nothing in the dump reaches it: garbage, or held by a field of java.lang.Class, which dumps leave out\n";
     }
     for way in &report.ways {
         out.push('\n');

@@ -113,7 +113,11 @@ pub(super) fn notes(screen: &Screen) -> Vec<String> {
         // Of a dump that is cut off, what holds them may be in the part that is missing.
         let why = match about.damage.is_incomplete() {
             true => "nothing that was read reaches (garbage, or held by what is missing)",
-            false => "nothing reaches (garbage that was not collected yet)",
+            // java.lang.Class has fields that HPROF has no place for, reflectionData among them.
+            false => {
+                "nothing in the dump reaches (garbage that was not collected yet, or reflection data of classes, whose \
+                 holder dumps leave out)"
+            }
         };
         notes.push(format!(
             "not counted: {} in {} that {why}",
@@ -123,7 +127,8 @@ pub(super) fn notes(screen: &Screen) -> Vec<String> {
     }
     notes.push(format!("sizes: {}; 1 kB is 1,024 B, 1 MB 1,048,576 B", about.layout.in_words()));
     if about.redacted {
-        let note = "a copy in which values are zero (--redacted): duplicate texts and names of threads are not known";
+        let note = "a copy in which values are zero (--redacted): duplicate texts, names of threads and the bounds of \
+                    collections that stand in fields are not known";
         notes.push(note.to_owned());
     }
     if !about.weak_counts {
@@ -161,7 +166,13 @@ fn damage(screen: &Screen) -> Vec<String> {
         (damage.without_class, "objects whose class is not in the dump: their fields are not read"),
         (
             damage.dangling_references,
-            "references lead to what is not in the dump (the JVM leaves out classes that are archived and not loaded)",
+            match damage.is_incomplete() {
+                true => "references lead to what is not in the dump, or was not read",
+                false => {
+                    "references lead to what is not in the dump (the JVM leaves out classes that are archived and not \
+                     loaded)"
+                }
+            },
         ),
     ];
     notes.extend(counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))));
