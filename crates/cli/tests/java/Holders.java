@@ -59,6 +59,9 @@ public class Holders {
 
   static final Recent RECENT = new Recent(20_000);
 
+  /** The same as threads share it. */
+  static final Map<Integer, Session> SHARED = java.util.Collections.synchronizedMap(new Recent(20_000));
+
   /** Work that nobody does; the nodes of such a queue keep one another. */
   static final java.util.concurrent.LinkedBlockingQueue<Session> WORK =
       new java.util.concurrent.LinkedBlockingQueue<>();
@@ -134,6 +137,11 @@ public class Holders {
       case "bounded":
         for (int i = 0; i < 90_000; i++) {
           RECENT.put(i, new Session(i));
+        }
+        break;
+      case "bounded-view":
+        for (int i = 0; i < 90_000; i++) {
+          SHARED.put(i, new Session(i));
         }
         break;
       case "listeners":

@@ -110,7 +110,9 @@ fn a_cache_that_evicts_and_a_healthy_heap_are_no_suspects() {
         assert_eq!(holder["bound"]["class"], "Holders$Recent", "JDK {release}: {holder:#}");
         let queue = dumped(home, classes, "bounded-queue", &[]);
         assert_eq!(queue.holder()["bound"]["name"], "capacity", "JDK {release}: {:#}", queue.holder());
-        for dumped in [bounded, queue, dumped(home, classes, "healthy", &[])] {
+        let view = dumped(home, classes, "bounded-view", &[]);
+        assert_eq!(view.holder()["bound"]["class"], "Holders$Recent", "JDK {release}: {:#}", view.holder());
+        for dumped in [bounded, queue, view, dumped(home, classes, "healthy", &[])] {
             let holders = dumped.screen["holders"]["all"].as_array().unwrap();
             assert!(
                 holders.iter().all(|holder| holder["suspicion"].is_null()),

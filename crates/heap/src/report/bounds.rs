@@ -127,6 +127,9 @@ pub(crate) fn bound(heap: &Heap, kept: &Kept, place: &Place<'_>) -> Option<Bound
     let owner = (above != 0).then(|| kept.node(above)).filter(|_| heap.tag(array) == tag::OBJECT_ARRAY);
     let mut around: Vec<u32> = way.iter().rev().take(AROUND).copied().collect();
     around.extend(owner.filter(|owner| !around.contains(owner)));
+    // What a synchronized or unmodifiable view wraps is named by the view.
+    let wrapped = Some(array).filter(|node| owner.is_none() && !around.contains(node));
+    around.extend(wrapped);
     let each = |look: &dyn Fn(u32) -> Option<Bound>| around.iter().find_map(|node| look(*node));
     each(&|node| evicts(heap, node))
         .or_else(|| {
