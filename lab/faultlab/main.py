@@ -109,7 +109,7 @@ def score_runs(args):
         Path(args.rows).write_text(json.dumps(rows, indent=1))
     print(page.failures(rows))
     if args.page:
-        Path(args.page).write_text(page.page(rows, args.note))
+        Path(args.page).write_text(page.page(rows, args.note, args.title))
 
 
 def make_pages(args):
@@ -153,6 +153,7 @@ def main():
             command.add_argument("--out", nargs="+", default=["/tmp/fathom-lab"], help="folders of recordings")
             command.add_argument("--page", help="write the page to this file (docs/accuracy.md)")
             command.add_argument("--note", default="", help="a sentence on the conditions, for the page")
+            command.add_argument("--title", default="How often the verdict is right", help="the title of the page")
             command.add_argument("--rows", help="write all data of each run to this file, as JSON")
             command.add_argument("--no-jmc", action="store_true", help="without JMC, which needs its jars")
         if name != "list":

@@ -24,6 +24,11 @@ def rate(flags):
     return f"{sum(flags)} of {len(flags)}, {sum(flags) / len(flags):.0%} ({low:.0%} to {high:.0%})"
 
 
+def percent(share):
+    """`38%`; a loss of nearly nothing has no sign."""
+    return f"{round(share * 100) + 0}%"
+
+
 def line(*cells):
     return "| " + " | ".join(str(c) for c in cells) + " |"
 
@@ -151,7 +156,7 @@ def each(rows):
         if not r["counts"]:
             continue
         known = not r["quiet"]
-        out.append(line(r["case"], r["java"], "—" if r["load"] is None else f"{r['load']:.1f}", f"{r['loss'] * 100:.0f}%",
+        out.append(line(r["case"], r["java"], "—" if r["load"] is None else f"{r['load']:.1f}", percent(r['loss']),
                         r["grades"]["with"], mark[r["grounded"]] if known else "—", r["grades"]["without"],
                         mark[r.get("jmc", {}).get("top_1")] if known else "—",
                         mark[r.get("baseline", {}).get("right")] if known else "—", first_words(r)))
@@ -162,14 +167,23 @@ def left_out(rows):
     out = ["", "## What does not count", "",
            "Faults that cost no more than a steady control of the same workload and JDK loses or gains by itself, and benign",
            "changes that cost more than that.", "", *head("case", "JDK", "loss", "noise", "grade it would have had")]
-    return out + [line(r["case"], r["java"], f"{r['loss'] * 100:.0f}%", f"{r['noise'] * 100:.0f}%", r["grades"]["with"])
+    return out + [line(r["case"], r["java"], percent(r['loss']), percent(r['noise']), r["grades"]["with"])
                   for r in rows if not r["counts"]]
 
 
-INTRODUCTION = """# How often the verdict is right
+# What each workload is, in the words of the page.
+SERVICES = {
+    "orders": "a small one of the lab's own",
+    "library": "Jetty with Lucene",
+    "desk": "H2 behind HikariCP",
+    "broker": "Kafka's broker",
+    "compiler": "javac behind the JDK's HTTP server",
+    "spark": "Spark in local mode",
+}
 
-Made by `lab/run score`. Faults with a known cause are put into four services: a small one of the lab's own, Jetty with
-Lucene, H2 behind HikariCP, and Kafka's broker ([lab/README.md](../lab/README.md)). Each is recorded from outside by `fathom record` while
+INTRODUCTION = """# {title}
+
+Made by `lab/run score`. Faults with a known cause are put into services: {services} ([lab/README.md](../lab/README.md)). Each is recorded from outside by `fathom record` while
 the fault begins and ends; then `fathom diagnose` is asked. Intervals are Wilson's, at 95%.
 
 - **Top-1**: the first finding is of the rule that the truth lists, or its title or culprit names the method, lock, file or
@@ -188,9 +202,11 @@ def band(loss):
     return "less than 20%" if loss < 0.2 else "20 to 50%" if loss < 0.5 else "more than 50%"
 
 
-def page(rows, note=""):
+def page(rows, note, title):
+    services = ", ".join(words for id, words in SERVICES.items() if any(r["workload"] == id for r in rows))
+    introduction = INTRODUCTION.replace("{title}", title).replace("{services}", services)
     rows = [{**r, "band": band(r["loss"])} for r in rows]
-    parts = [INTRODUCTION, "## Conditions", "", conditions(rows, note),
+    parts = [introduction, "## Conditions", "", conditions(rows, note),
              f"{len(counted(rows))} runs with a fault count, and {len(quiet(rows))} in which nothing is wrong"
              f" ({sum(r['family'] == 'control' for r in quiet(rows))} controls).", "",
              *whole(rows), *compared(rows), *by(rows, "family", "family"), *by(rows, "group", "kind of cause"),

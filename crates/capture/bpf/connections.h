@@ -9,7 +9,7 @@
 /* A TCP socket that a process has open. Times are ticks of the kernel's clock (jiffies), since the
  * connection was made. */
 struct connection {
-	__u64 socket;         /* tells it from others while it is open */
+	__u64 socket;         /* distinguishes it while it is open */
 	__u64 bytes_sent;     /* and acknowledged by the peer */
 	__u64 bytes_received;
 	__u32 busy;           /* something was on its way, or waited to be sent */

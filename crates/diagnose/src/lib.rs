@@ -35,6 +35,7 @@ mod pipeline;
 mod places;
 mod rule;
 pub mod rules;
+mod series_within;
 mod side_by_side;
 mod sight;
 mod source_warnings;

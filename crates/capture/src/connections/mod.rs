@@ -230,8 +230,9 @@ impl Collector for Collected {
 
 fn unreadable(pid: i32, error: &std::io::Error) -> Unavailable {
     Unavailable {
-        scope: Some(Scope::of_process(i64::from(pid))),
-        what: format!("{WHAT} of process {pid}"),
+        // Figures of connections alone: everything else of the process is seen.
+        scope: Some(Scope::nothing()),
+        what: format!("{WHAT}, of process {pid}"),
         why: format!("the sockets of the process cannot be read: {error}"),
         remedy: "Linux 6.1 or newer; `ss -ti` shows the same figures meanwhile".into(),
     }

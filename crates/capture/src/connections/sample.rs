@@ -39,7 +39,7 @@ pub(super) enum Socket {
 /// A connection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Connection {
-    /// Tells it from others while it is open.
+    /// Distinguishes it from all others that are open.
     pub(super) id: u64,
     pub(super) own_port: u16,
     /// The other end's address.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use fathom_recording::vocabulary::live;
+
 use super::sample::{Connection, SoFar, Socket};
 
 /// Peers of one process that have a sum of their own.
 const MOST_PEERS: usize = 24;
-/// All others.
-const OTHERS: &str = "other peers";
 
 /// Connections to one peer, or accepted at one port.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,12 +59,15 @@ impl Connections {
         let before = self.before.take();
         let mut now = HashMap::new();
         for connection in connected {
+            // A socket may have several descriptors.
+            if now.insert(connection.id, connection.so_far).is_some() {
+                continue;
+            }
             let peer = self.peer(connection, &listening);
             let sum = sums.entry(peer.clone()).or_default();
             sum.connections += 1.0;
             sum.unread += connection.unread;
             sum.unacknowledged += connection.unacknowledged;
-            now.insert(connection.id, connection.so_far);
             let Some(before) = &before else { continue };
             // One that is new was made since then.
             let rose = connection.so_far.since(before.get(&connection.id).copied().unwrap_or_default());
@@ -92,14 +95,14 @@ impl Connections {
     /// The instance of the series that a connection is counted in.
     fn peer(&mut self, connection: &Connection, listening: &HashSet<u16>) -> String {
         let peer = match listening.contains(&connection.own_port) {
-            true => format!("clients of :{}", connection.own_port),
+            true => format!("{}{}", live::CLIENTS_OF, connection.own_port),
             false => connection.peer.clone(),
         };
         if self.peers.contains(&peer) {
             return peer;
         }
         if self.peers.len() == MOST_PEERS {
-            return OTHERS.to_owned();
+            return live::OTHER_PEERS.to_owned();
         }
         self.peers.insert(peer.clone());
         peer
@@ -169,11 +172,12 @@ mod tests {
             connection(1, 8080, "10.0.0.1:50000", at(100, 10)),
             connection(2, 40_000, "db:1", at(150, 6)),
             connection(4, 40_001, "db:1", at(20, 7)),
+            connection(4, 40_001, "db:1", at(20, 7)),
         ];
         let sums = connections.take(&second, 0.01, 1.0);
         let db = &sums["db:1"];
         assert!((db.busy_s - 1.2).abs() < 1e-9 && (db.window_full_s - 0.6).abs() < 1e-9, "{db:?}");
-        assert_eq!((db.round_trip_ms, db.window), (Some(3.0), Some(3000.0)), "of both");
+        assert_eq!((db.connections, db.round_trip_ms, db.window), (2.0, Some(3.0), Some(3000.0)), "of both");
         assert_eq!(sums["clients of :8080"].round_trip_ms, None, "nothing was sent over it");
     }
 
@@ -191,6 +195,6 @@ mod tests {
             (0..100).map(|i| connection(i, 40_000, &format!("10.0.0.1:{i}"), SoFar::default())).collect();
         let sums = connections.take(&many, 0.01, 1.0);
         assert_eq!(sums.len(), MOST_PEERS + 1);
-        assert_eq!(sums[OTHERS].connections, (100 - MOST_PEERS) as f64);
+        assert_eq!(sums[live::OTHER_PEERS].connections, (100 - MOST_PEERS) as f64);
     }
 }

@@ -17,8 +17,6 @@ use crate::network::socket_ends::address;
 
 /// Peers of one JVM that have series of their own.
 const MOST_PEERS: usize = 24;
-/// The instance of the series of all others.
-const OTHERS: &str = "other peers";
 
 /// Takes what there is out of the kernel: process and address of the peer.
 pub(super) fn take(map: &impl MapCore) -> Vec<((i32, String), peer_answers)> {
@@ -71,7 +69,7 @@ impl Peers {
             let known = self.of.entry(pid).or_default();
             let peer = match known.contains_key(&peer) || known.len() < MOST_PEERS {
                 true => peer,
-                false => OTHERS.to_owned(),
+                false => live::OTHER_PEERS.to_owned(),
             };
             if !known.contains_key(&peer) {
                 known.insert(peer.clone(), Gauges::of(points.process(pid), &peer));

@@ -11,14 +11,13 @@ use fathom_recording::vocabulary::{live, source};
 use fathom_recording::{ProcessId, Recording, Series};
 
 use crate::facts::{Value, culprits, growth as facts, remedies};
-use crate::intervals::Intervals;
-use crate::{Case, Evidence, Fact, Finding, Remedy, Window, stats};
+use crate::{Case, Evidence, Fact, Finding, Remedy, Window, series_within};
 
 /// A window of fewer bytes holds up a peer on the same host, and one that has shrunk to this part
 /// of the usual is no matter of what is sent.
 const SMALL_WINDOW: f64 = 32_768.0;
 const SHRUNK: f64 = 0.25;
-/// Where there is none to compare with: the kernel begins with 64 KB (net.ipv4.tcp_rmem).
+/// Without a usual window to compare with: Linux begins with 64 KB (net.ipv4.tcp_rmem).
 const TINY_WINDOW: f64 = 8_192.0;
 /// What of the time in which there was something to send the peer's window must be full, and how
 /// many times as much of it as usual.
@@ -75,7 +74,9 @@ impl Limited {
         let side = |windows| Figures { recording: case.recording, jvm, windows };
         let (slow, base) = (side(&case.slow), side(&case.base));
         let peers = slow.recording.series.iter().filter(|series| slow.is_of(series, live::RECEIVE_WINDOW));
-        let peers = peers.map(|series| series.info.instance.as_str()).filter(|peer| !peer.contains(' '));
+        let peers = peers
+            .map(|series| series.info.instance.as_str())
+            .filter(|peer| !peer.starts_with(live::CLIENTS_OF) && *peer != live::OTHER_PEERS);
         let open = |peer: &str| slow.mean(live::CONNECTIONS, peer).unwrap_or(0.0);
         let small = peers.filter_map(|peer| Some((open(peer), small_window(&slow, &base, peer)?)));
         small.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, limited)| limited)
@@ -148,7 +149,9 @@ fn full_window(slow: &Figures<'_>, base: &Figures<'_>, peer: &str) -> Option<Lim
         Some(side.mean(live::PEER_WINDOW_FULL, peer)? / sending)
     };
     let accepted = slow.recording.series.iter().filter(|series| slow.is_of(series, live::PEER_WINDOW_FULL));
-    let accepted = accepted.map(|series| series.info.instance.as_str()).filter(|peer| peer.contains(' '));
+    let accepted = accepted
+        .map(|series| series.info.instance.as_str())
+        .filter(|peer| peer.starts_with(live::CLIENTS_OF));
     let most = accepted.max_by(|a, b| {
         let full = |peer: &str| slow.mean(live::PEER_WINDOW_FULL, peer).unwrap_or(0.0);
         full(a).total_cmp(&full(b))
@@ -188,32 +191,19 @@ impl Figures<'_> {
         series.info.name == word.name && series.info.process == Some(self.jvm)
     }
 
-    /// What was written of a peer: for how long of these windows, nanoseconds, and the value.
-    fn values<'f>(&'f self, word: live::Word, peer: &'f str) -> impl Iterator<Item = (f64, f64)> + 'f {
-        let within = Intervals::of_windows(self.windows);
-        let of_peer = move |series: &&Series| self.is_of(series, word) && series.info.instance == peer;
-        let all = self
-            .recording
-            .series
-            .iter()
-            .filter(of_peer)
-            .flat_map(|s| s.t_ns.iter().zip(&s.dt_ns).zip(&s.value));
-        all.map(move |((t, dt), value)| (within.length_within_ns(*t, t.saturating_add(*dt)) as f64, *value))
-            .filter(|(ns, _)| *ns > 0.0)
+    /// What was written of a peer.
+    fn of(&self, word: live::Word, peer: &str) -> Option<&Series> {
+        self.recording.series.iter().find(|s| self.is_of(s, word) && s.info.instance == peer)
     }
 
-    /// The mean over time of a value; `None`: there is none in these windows.
+    /// The mean over time of a value; `None`: it was not written in these windows.
     fn mean(&self, word: live::Word, peer: &str) -> Option<f64> {
-        let sum =
-            self.values(word, peer).fold((0.0, 0.0), |sum, (ns, value)| (sum.0 + value * ns, sum.1 + ns));
-        (sum.1 > 0.0).then(|| sum.0 / sum.1)
+        series_within::mean(self.of(word, peer)?, self.windows)
     }
 
-    /// The median: at the edges of a window a second has values of both sides.
+    /// Its median.
     fn usual(&self, word: live::Word, peer: &str) -> Option<f64> {
-        let mut values: Vec<f64> = self.values(word, peer).map(|(_, value)| value).collect();
-        values.sort_by(f64::total_cmp);
-        stats::median(&values)
+        series_within::median(self.of(word, peer)?, self.windows)
     }
 }
 

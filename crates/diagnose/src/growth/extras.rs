@@ -133,7 +133,7 @@ impl<'a> Growth<'a> {
         let time_limit = TimeLimit::of(case, part, key.category).map(|limit| Extra {
             title: Some(limit.in_title()),
             evidence: Some((At::Second, limit.evidence())),
-            remedy: limit.remedy(),
+            remedy: limit.remedy().filter(|_| !connecting),
             ..Extra::default()
         });
         let io_limit = IoLimit::of(case, jvm, key.category).map(|limit| Extra {

@@ -5,9 +5,9 @@ use fathom_recording::ProcessId;
 use fathom_recording::vocabulary::{live, live::Word};
 
 use crate::facts::{Metric, Value, culprits, growth as facts, remedies};
-use crate::intervals::Intervals;
+use crate::series_within::mean;
 use crate::waits::Category;
-use crate::{Case, Evidence, Fact, Remedy, Window};
+use crate::{Case, Evidence, Fact, Remedy};
 
 /// What of a limit must be used for it to be what is waited for; the kernel evens out over a tenth
 /// of a second.
@@ -79,15 +79,6 @@ fn fact(group: &str, limit: Word, may: f64, does: f64, usual: Option<f64>) -> Fa
     let amount = |value: f64| if is_count { Value::plain(value) } else { Value::bytes(value) };
     let fact = metric.is(amount(may)).over(usual.map(amount)).with("done", amount(does));
     fact.with("requests", is_count.then(|| Value::plain(may))).with("group", Value::name(group))
-}
-
-/// The mean over time of a value within some windows.
-fn mean(series: &fathom_recording::Series, windows: &[Window]) -> Option<f64> {
-    let within = Intervals::of_windows(windows);
-    let points = series.t_ns.iter().zip(&series.dt_ns).zip(&series.value);
-    let inside = points.map(|((t, dt), v)| (within.length_within_ns(*t, t.saturating_add(*dt)) as f64, *v));
-    let (ns, sum) = inside.fold((0.0, 0.0), |(all, sum), (ns, value)| (all + ns, sum + ns * value));
-    (ns > 0.0).then(|| sum / ns)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::cpu_contention::CpuContention;
 use super::gc_case::{WHOLE_RUN_SHARE, summed};
 use crate::confidence::Ground;
 use crate::facts::{Value, checks, culprits, meanings, reasons, remedies, ruled_out, titles, waits as facts};
-use crate::intervals::Intervals;
+use crate::series_within::values;
 use crate::waits::Category;
 use crate::{Case, Evidence, Fact, Finding, Judgement, Layer, Rule, Window};
 
@@ -121,10 +121,8 @@ fn series<'a>(
 
 /// A group's value times the time in windows, milliseconds.
 fn sum(recording: &Recording, word: live::Word, path: &str, windows: &[Window]) -> f64 {
-    let within = Intervals::of_windows(windows);
-    let Some(series) = series(recording, word, path) else { return 0.0 };
-    let points = series.t_ns.iter().zip(&series.dt_ns).zip(&series.value);
-    points.map(|((t, dt), v)| v * within.length_within_ns(*t, t.saturating_add(*dt)) as f64 / 1e6).sum()
+    let values = series(recording, word, path).into_iter().flat_map(|series| values(series, windows));
+    values.map(|(ns, value)| value * ns / 1e6).sum()
 }
 
 fn found(

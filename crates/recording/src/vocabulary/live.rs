@@ -302,6 +302,10 @@ pub const PROCESS_PEER_GIVEN_UP_TIME: Word = word("process.peer.given-up-after",
 
 // TCP connections of a process, once a second. Instance: the peer's address for those that it made,
 // "clients of :8080" for those that it accepted.
+/// How the instance of those begins that were accepted at a port.
+pub const CLIENTS_OF: &str = "clients of :";
+/// The instance of all peers beyond those that have series of their own.
+pub const OTHER_PEERS: &str = "other peers";
 /// Those that are open.
 pub const CONNECTIONS: Word = word("process.connections", "connections", Gauge);
 /// Mean smoothed round trip of those over which something was sent in that second: until the

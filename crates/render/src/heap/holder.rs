@@ -25,7 +25,7 @@ pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
     if let Some(field) = &holder.static_field {
         text += &format!(" in {} (static)", printable(field));
     }
-    text += &beside(holder);
+    text += &other_roots(holder);
     if let Some(field) = &holder.thread_local {
         text += &format!(" as value of {} (static ThreadLocal)", printable(field));
     }
@@ -60,7 +60,7 @@ pub(super) fn sentence(holder: &Holder, reachable: u64) -> String {
 
 /// The roots that hold it besides the static field that was named: more static fields, local
 /// variables by thread, others by kind.
-fn beside(holder: &Holder) -> String {
+fn other_roots(holder: &Holder) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut locals: Vec<(&str, Vec<&str>)> = Vec::new();
     for held_by in &holder.held_by {

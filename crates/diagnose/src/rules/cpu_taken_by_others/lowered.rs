@@ -5,8 +5,8 @@ use fathom_recording::vocabulary::live::{self, Word};
 use fathom_recording::{ProcessId, Series};
 
 use crate::facts::{Value, cpu as facts, remedies};
-use crate::intervals::Intervals;
-use crate::{Case, Fact, Remedy, Window};
+use crate::series_within::median;
+use crate::{Case, Fact, Remedy};
 
 /// By how much a nice value must have risen: each step is a part of the CPUs that is 1.25 times
 /// smaller (sched_prio_to_weight of Linux).
@@ -26,7 +26,7 @@ impl Lowered {
     /// That of a process; a weight is that of a group of any process, where one JVM was recorded.
     pub(super) fn of(case: &Case<'_>, jvm: ProcessId) -> Option<Self> {
         let all = |word: Word| case.recording.series.iter().filter(move |s| s.info.name == word.name);
-        let sides = |series: &Series| usual(series, &case.slow).zip(usual(series, &case.base));
+        let sides = |series: &Series| median(series, &case.slow).zip(median(series, &case.base));
         let nice = all(live::PROCESS_NICE).filter(|series| series.info.process == Some(jvm));
         if let Some((slow, base)) = { nice }.find_map(sides).filter(|(slow, base)| slow - base >= NICER) {
             return Some(Self::Nice { slow, base });
@@ -53,13 +53,4 @@ impl Lowered {
         let nice = if let Self::Nice { base, .. } = self { base.round() } else { 0.0 };
         remedies::PRIORITY_AS_BEFORE.is(Value::plain(nice)).into()
     }
-}
-
-/// The median of the values within some windows: at their edges stand some of both sides.
-fn usual(series: &Series, windows: &[Window]) -> Option<f64> {
-    let within = Intervals::of_windows(windows);
-    let points = series.t_ns.iter().zip(&series.value).filter(|(t, _)| within.touches(**t, **t + 1));
-    let mut values: Vec<f64> = points.map(|(_, value)| *value).collect();
-    values.sort_by(f64::total_cmp);
-    crate::stats::median(&values)
 }
