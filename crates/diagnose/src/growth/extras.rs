@@ -13,7 +13,7 @@ use super::meanwhile::{self, Meanwhile};
 use super::parts::Part;
 use super::reclaim::Reclaim;
 use super::time_limit::TimeLimit;
-use super::{Grown, Growth, failing, handshakes, held, sending, words};
+use super::{Grown, Growth, MOST, failing, handshakes, held, sending, words};
 use crate::attribution::Key;
 use crate::facts::{growth as facts, remedies};
 use crate::waits::Category;
@@ -94,7 +94,10 @@ impl<'a> Growth<'a> {
         let sends = || sending::sender(case, part).is_some();
         let limited = match is_answered {
             true => {
-                let took_ms = held::answered_after_ms(case, jvm, key.target);
+                // Answers whose first bytes come soon may come slowly after that, for which a way that
+                // is narrow is enough.
+                let explains = |took: &f64| !per.each.is_counted() && *took >= MOST * lead.part.slow;
+                let took_ms = held::answered_after_ms(case, jvm, key.target).filter(explains);
                 Limited::of(case, jvm, key.target, sends(), took_ms)
             }
             // Each call brings what the window has room for.
