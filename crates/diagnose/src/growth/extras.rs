@@ -94,8 +94,8 @@ impl<'a> Growth<'a> {
         let sends = || sending::sender(case, part).is_some();
         let limited = match is_answered {
             true => {
-                // Answers whose first bytes come soon may come slowly after that, for which a way that
-                // is narrow is enough.
+                // The rest of an answer may come slowly though its first bytes come soon: a way that is
+                // narrow does that.
                 let explains = |took: &f64| !per.each.is_counted() && *took >= MOST * lead.part.slow;
                 let took_ms = held::answered_after_ms(case, jvm, key.target).filter(explains);
                 Limited::of(case, jvm, key.target, sends(), took_ms)
