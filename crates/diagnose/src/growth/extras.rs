@@ -94,8 +94,8 @@ impl<'a> Growth<'a> {
         let sends = || sending::sender(case, part).is_some();
         let limited = match is_answered {
             true => {
-                // The rest of an answer may come slowly though its first bytes come soon: a way that is
-                // narrow does that.
+                // The rest of an answer may come slowly though its first bytes come soon, over a
+                // narrow way.
                 let explains = |took: &f64| !per.each.is_counted() && *took >= MOST * lead.part.slow;
                 let took_ms = held::answered_after_ms(case, jvm, key.target).filter(explains);
                 Limited::of(case, jvm, key.target, sends(), took_ms)
