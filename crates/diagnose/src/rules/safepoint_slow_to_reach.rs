@@ -313,7 +313,8 @@ fn found(
     let very_late = longest.reach_ms >= VERY_LATE_MS && late.is_none();
     // Without the switches of the threads, one that gets no CPU for a while looks like one whose
     // code runs on: that happens now and then, and not again and again.
-    let is_chance = part >= THROUGHOUT && slow.len() < AGAIN && !very_late && late.is_none();
+    let is_seen = late.is_some_and(|late| late.last.is_some());
+    let is_chance = part >= THROUGHOUT && slow.len() < AGAIN && !very_late && !is_seen;
     let (culprit, ground, why) = match (leaving, machine) {
         (false, false) if very_late && collections_were_held_up(case, jvm) => {
             (&culprits::HELD_UP, Ground::Fits, &reasons::HELD_UP)

@@ -38,6 +38,8 @@ fn one_late_safepoint_alone_may_be_a_thread_that_got_no_cpu() {
         };
         (0..40).for_each(|i| stop(f64::from(i), 0.2));
         (0..count).for_each(|i| stop(50.0 + i as f64, 700.0));
+        // The switches of the threads were recorded at another time.
+        built.watched("worker", 10.0);
         let recording = built.sealed();
         let case = slow_and_base(&recording, (50, 54), (0, 40), 0.5);
         match SafepointSlowToReach.judge(&case, ProcessId(0)) {
